@@ -1,0 +1,72 @@
+import type { Card } from './card.ts';
+
+/** Canonical text of an order's id: 1-128 visible ASCII characters; the idempotency identity. */
+export type OrderId = string;
+
+/** An amount in the minor units of an ISO 4217 currency: 4223n USD is 42.23 dollars. */
+export interface Money {
+  readonly amountMinor: bigint;
+  readonly currency: string;
+}
+
+/** What an order is about, without the means to pay: what is stored, compared and announced. */
+export interface OrderTerms extends Money {
+  readonly orderId: OrderId;
+  readonly customerId: string;
+  /** Keyed fingerprint of card, amount, currency and customer, without the CVV. Two copies of an order agree in it. */
+  readonly fingerprint: string;
+  /** For people: brand and last four digits, where they are known. */
+  readonly cardBrand?: string;
+  readonly cardLast4?: string;
+}
+
+export type PaymentMeans =
+  { readonly kind: 'card'; readonly card: Card } | { readonly kind: 'token'; readonly paymentMethod: string };
+
+/** An order that may be sent to the gateway. */
+export interface Order {
+  readonly terms: OrderTerms;
+  readonly means: PaymentMeans;
+}
+
+/**
+ * What becomes of a message from the orders queue (payments design, section 1):
+ * `ok`: authorize it; `deny`: the order is known and its card data is hopeless; `park`: upstream's bug or an
+ * ambiguity, never charged and never denied.
+ */
+export type Admission =
+  | { readonly kind: 'ok'; readonly order: Order }
+  | {
+      readonly kind: 'deny';
+      readonly terms: OrderTerms;
+      readonly reason: 'invalid_card_data';
+      readonly detail: string;
+    }
+  | {
+      readonly kind: 'park';
+      readonly orderId: OrderId | undefined;
+      readonly reason: ParkReason;
+      readonly detail: string;
+    };
+
+/** Why an order was given to a person. */
+export type ParkReason = InputParkReason | DecisionParkReason;
+
+/** Upstream's message cannot be taken as an order. */
+export type InputParkReason =
+  | 'unparseable'
+  | 'too_large'
+  | 'id_format'
+  | 'customer_format'
+  | 'amount_zero'
+  | 'amount_negative'
+  | 'amount_range'
+  | 'amount_format'
+  | 'amount_type'
+  | 'amount_precision'
+  | 'currency_unknown'
+  | 'card_format';
+
+/** The order cannot go on by itself. */
+export type DecisionParkReason =
+  'order_conflict' | 'review' | 'key_window_passed' | 'replays_exhausted' | 'worker_error';

@@ -1,0 +1,12 @@
+/**
+ * Whether something the worker depends on can be used now. The intake is held while any of them cannot, and
+ * readiness says which and why.
+ */
+export interface Availability {
+  /** For people, e.g. `database`, `gateway`, `notifications`. */
+  readonly name: string;
+  /** undefined when it can be used; otherwise why not, in one line. */
+  unavailableBecause(): string | undefined;
+  /** Calls `listener` after every change; returns the function that stops it. */
+  onChange(listener: () => void): () => void;
+}

@@ -1,0 +1,16 @@
+import type { Decision, OrderFact } from '../domain/order-states.ts';
+import type { OrderId } from '../domain/order.ts';
+import type { Availability } from './availability.ts';
+
+/**
+ * The system of record. One way in: a fact about one order.
+ *
+ * `apply` reads the order under a lock, asks `decide` of the domain, writes the order, its attempt and one history
+ * row, and resolves after the commit; nothing was written when it rejects, except where the commit's reply was lost
+ * (applying the same fact again is safe, always). Facts of many orders may share a commit, but an error reaches only
+ * the order that caused it. Rejects with a RetriableError of class `database` when the database cannot be used.
+ */
+export interface OrderBook {
+  apply(orderId: OrderId, fact: OrderFact): Promise<Decision>;
+  readonly availability: Availability;
+}
