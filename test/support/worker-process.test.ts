@@ -5,9 +5,9 @@ import { waitFor } from './wait-for.ts';
 import { startProcess } from './worker-process.ts';
 
 const talker = `
+  process.on('SIGTERM', () => { console.log('bye'); process.exit(3); });
   console.log('hello');
   console.error('a warning');
-  process.on('SIGTERM', () => { console.log('bye'); process.exit(3); });
   setInterval(() => undefined, 1000);
 `;
 
