@@ -35,7 +35,9 @@ export class Acker {
   /** `limit` is the number of trees that may be alive at once, at most 2^21. */
   constructor(limit: number) {
     if (!Number.isInteger(limit) || limit < 1 || limit > SLOT_SPAN) {
-      throw new RangeError(`acker: the limit of live trees must be an integer in 1..${SLOT_SPAN}, got ${limit}`);
+      throw new RangeError(
+        `acker: the limit of live trees must be an integer in 1..${SLOT_SPAN}, got ${limit}`,
+      );
     }
     this.#limit = limit;
     this.#low = new Int32Array(0);

@@ -27,7 +27,7 @@ export interface SpoutOptions<Out extends Streams> {
   readonly maxSpoutPending: number;
 }
 
-export interface BoltOptions<Known extends Components, In extends Values, Out extends Streams> {
+export interface BoltOptions<Known, In extends Values, Out extends Streams> {
   /** Makes the bolt of one task. */
   readonly create: () => BasicBolt<In, Out> | RichBolt<In, Out>;
   readonly inputs: readonly InputOf<Known, In>[];
@@ -61,7 +61,7 @@ export class TopologyInvalidError extends Error {
   }
 }
 
-export class TopologyBuilder<Known extends Components = Record<never, never>> {
+export class TopologyBuilder<Known = unknown> {
   readonly #spouts: readonly SpoutDeclaration[];
   readonly #bolts: readonly BoltDeclaration[];
 
@@ -74,7 +74,7 @@ export class TopologyBuilder<Known extends Components = Record<never, never>> {
     id: Id,
     options: SpoutOptions<Out>,
   ): TopologyBuilder<Known & Record<Id, Out>> {
-    const declaration: SpoutDeclaration = { unconsumed: [], ...options, id, spout: options.spout as Spout };
+    const declaration: SpoutDeclaration = { unconsumed: [], ...options, id, spout: options.spout };
     return new TopologyBuilder([...this.#spouts, declaration], this.#bolts);
   }
 
@@ -84,7 +84,7 @@ export class TopologyBuilder<Known extends Components = Record<never, never>> {
   ): TopologyBuilder<Known & Record<Id, Out & { readonly error: ErrorValues }>> {
     const declaration: BoltDeclaration = {
       id,
-      create: options.create as BoltDeclaration['create'],
+      create: options.create,
       inputs: options.inputs as unknown as readonly InputDeclaration[],
       streams: options.streams ?? {},
       unconsumed: options.unconsumed ?? [],
@@ -112,15 +112,15 @@ export class TopologyBuilder<Known extends Components = Record<never, never>> {
   }
 }
 
-type Components = Readonly<Record<string, Streams>>;
-
 type FieldsOf<Out extends Streams> = { readonly [S in keyof Out]: readonly (keyof Out[S] & string)[] };
 
 /** Every stream of the known components whose values the bolt takes. */
-type InputOf<Known extends Components, In extends Values> = {
-  [Id in keyof Known & string]: {
-    [S in keyof Known[Id] & string]: Known[Id][S] extends In
-      ? { readonly from: Id; readonly stream: S; readonly grouping: Grouping<Known[Id][S]> }
-      : never;
-  }[keyof Known[Id] & string];
+type InputOf<Known, In extends Values> = {
+  [Id in keyof Known & string]: Known[Id] extends Streams ? InputFrom<Id, Known[Id], In> : never;
 }[keyof Known & string];
+
+type InputFrom<Id extends string, Out extends Streams, In extends Values> = {
+  [S in keyof Out & string]: Out[S] extends In
+    ? { readonly from: Id; readonly stream: S; readonly grouping: Grouping<Out[S]> }
+    : never;
+}[keyof Out & string];

@@ -19,7 +19,8 @@ export interface ReplayRules {
   readonly longestRetryAfterMs?: number;
 }
 
-export type ReplayDecision = { readonly kind: 'replay'; readonly delayMs: number } | { readonly kind: 'exhausted' };
+export type ReplayDecision =
+  { readonly kind: 'replay'; readonly delayMs: number } | { readonly kind: 'exhausted' };
 
 const SHORTEST_DELAY_MS = 1;
 const ONE_HOUR_MS = 3_600_000;

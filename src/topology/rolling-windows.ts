@@ -50,7 +50,12 @@ export class RollingWindows {
   readonly #startMs: number;
   readonly #counters: Counter[] = [];
   readonly #histograms: IndexedHistogram[] = [];
-  readonly #rings: { readonly name: WindowName; readonly stepMs: number; nextMs: number; snapshots: Snapshot[] }[];
+  readonly #rings: {
+    readonly name: WindowName;
+    readonly stepMs: number;
+    nextMs: number;
+    snapshots: Snapshot[];
+  }[];
   #nextRollMs: number;
 
   constructor(nowMs: number) {

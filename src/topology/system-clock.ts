@@ -53,10 +53,5 @@ class SystemTimer implements Timer {
 /** A fast generator whose starting state comes from the system's entropy. */
 export function systemRandom(): RandomSource {
   const seed = randomBytes(16);
-  return new Sfc32([
-    seed.readUInt32LE(0),
-    seed.readUInt32LE(4),
-    seed.readUInt32LE(8),
-    seed.readUInt32LE(12),
-  ]);
+  return new Sfc32([seed.readUInt32LE(0), seed.readUInt32LE(4), seed.readUInt32LE(8), seed.readUInt32LE(12)]);
 }

@@ -51,7 +51,9 @@ function timeoutProblems({ messageTimeoutMs, maxTreeLifetimeMs, spouts }: Topolo
   }
   const problems: string[] = [];
   if (!(messageTimeoutMs >= SHORTEST_TIMEOUT_MS && Number.isFinite(messageTimeoutMs))) {
-    problems.push(`messageTimeoutMs must be "off" or at least ${SHORTEST_TIMEOUT_MS}, got ${messageTimeoutMs}`);
+    problems.push(
+      `messageTimeoutMs must be "off" or at least ${SHORTEST_TIMEOUT_MS}, got ${messageTimeoutMs}`,
+    );
   }
   if (!(maxTreeLifetimeMs >= messageTimeoutMs)) {
     problems.push(
@@ -137,7 +139,9 @@ function streamsOf(id: string, { spouts, bolts }: Topology): Map<string, readonl
 
 /** What nobody consumes is lost in silence, so it has to be said that this is meant. */
 function consumerProblems({ spouts, bolts }: Topology): string[] {
-  const consumed = new Set(bolts.flatMap(({ inputs }) => inputs.map(({ from, stream }) => `${from}.${stream}`)));
+  const consumed = new Set(
+    bolts.flatMap(({ inputs }) => inputs.map(({ from, stream }) => `${from}.${stream}`)),
+  );
   return [...spouts, ...bolts].flatMap(({ id, streams, unconsumed }) => [
     ...Object.keys(streams)
       .filter((stream) => !consumed.has(`${id}.${stream}`) && !unconsumed.includes(stream))
