@@ -38,6 +38,8 @@ const settle = z.strictObject({ as: z.enum(['approved', 'declined']), afterMs: m
 const verdictFault = z.discriminatedUnion('kind', [
   /** A slow issuer: the key is in use for so long, and the charge happens at the end, client or no client. */
   z.strictObject({ kind: z.literal('delay'), ms: milliseconds }),
+  /** The same, until `POST /__release`. */
+  z.strictObject({ kind: z.literal('hold-in-flight') }),
   /** An internal error, and no charge. */
   z.strictObject({ kind: z.literal('cached-500') }),
   /** An internal error after the charge. */
@@ -95,8 +97,11 @@ const match = z.strictObject({
   method: z.enum(['GET', 'POST']).optional(),
 });
 
+/** A verdict can be bent on a charge only; waiting makes sense anywhere. */
 const CHARGES_ONLY: ReadonlySet<string> = new Set(
-  verdictFault.options.map((option) => option.shape.kind.value).filter((kind) => kind !== 'delay'),
+  verdictFault.options
+    .map((option) => option.shape.kind.value)
+    .filter((kind) => kind !== 'delay' && kind !== 'hold-in-flight'),
 );
 
 const faultRule = z

@@ -7,6 +7,7 @@ import { readChargeOrder } from './charge-order.ts';
 import type { Fault } from './fault-script.ts';
 import { canonicalForm } from './form.ts';
 import type { GatewayRequest } from './gateway-request.ts';
+import type { Holds } from './holds.ts';
 import type { IdempotencyKeys } from './idempotency-keys.ts';
 import { list, retrieve, search, searchedOrderId, unknownUrl } from './inquiries.ts';
 import { orderIdOf } from './payment-intent.ts';
@@ -20,6 +21,7 @@ export interface Outcome {
 
 export interface GatewayContext extends ChargeContext {
   readonly keys: IdempotencyKeys;
+  readonly holds: Holds;
   /** New intents are found by search only after so long. */
   readonly searchLagMs: number;
 }
@@ -79,15 +81,16 @@ async function executeOnce(
       break;
   }
   if (typeof plan !== 'function') return { answer: plan, replayed: false };
-  keys.claim(key, paramsDigest, now());
+  const keep = keys.claim(key, paramsDigest, now());
   await pause(fault, context);
   const answer = await plan(paramsDigest);
-  keys.answered(key, answer);
+  keep(answer);
   return { answer, replayed: false };
 }
 
-async function pause(fault: Fault | undefined, { timers }: GatewayContext): Promise<void> {
+async function pause(fault: Fault | undefined, { timers, holds }: GatewayContext): Promise<void> {
   if (fault?.kind === 'delay') await timers.wait(fault.ms);
+  if (fault?.kind === 'hold-in-flight') await holds.hold();
 }
 
 function planCharge(request: GatewayRequest, fault: Fault | undefined, context: GatewayContext): Plan {

@@ -17,7 +17,13 @@ export type KeyUse =
 interface KeyRecord {
   atMs: number;
   requests: number;
-  use?: { readonly paramsDigest: string; answer?: Answer };
+  use?: KeyUseRecord;
+}
+
+interface KeyUseRecord {
+  readonly paramsDigest: string;
+  /** Absent while the request runs. */
+  answer?: Answer;
 }
 
 export class IdempotencyKeys {
@@ -47,18 +53,20 @@ export class IdempotencyKeys {
     return use.answer === undefined ? { kind: 'in-use', key } : { kind: 'replay', answer: use.answer };
   }
 
-  /** The request begins executing; the retention counts from here. */
-  claim(key: string | undefined, paramsDigest: string, nowMs: number): void {
-    if (key === undefined) return;
-    const requests = this.#records.get(key)?.requests ?? 0;
-    this.#records.delete(key);
-    this.#records.set(key, { atMs: nowMs, requests, use: { paramsDigest } });
-  }
-
-  /** Keeps the answer. A key that expired while its request still ran stays forgotten. */
-  answered(key: string | undefined, answer: Answer): void {
-    const use = key === undefined ? undefined : this.#records.get(key)?.use;
-    if (use !== undefined) use.answer = answer;
+  /**
+   * The request begins executing; the retention counts from here. Returns what keeps its answer; should the
+   * key expire while the request still runs, a newer use of it is left alone.
+   */
+  claim(key: string | undefined, paramsDigest: string, nowMs: number): (answer: Answer) => void {
+    const use: KeyUseRecord = { paramsDigest };
+    if (key !== undefined) {
+      const requests = this.#records.get(key)?.requests ?? 0;
+      this.#records.delete(key);
+      this.#records.set(key, { atMs: nowMs, requests, use });
+    }
+    return (answer) => {
+      use.answer = answer;
+    };
   }
 
   #forgetExpired(nowMs: number): void {

@@ -14,8 +14,8 @@ export function restore(entries: readonly LedgerEntry[], intents: IntentStore, k
     const answer =
       entry.kind === 'approval' ? restoreApproval(entry, intents) : restoreVoid(entry, atMs, intents);
     if (entry.idempotencyKey === null || answer === undefined) continue;
-    keys.claim(entry.idempotencyKey, entry.paramsDigest, atMs);
-    keys.answered(entry.idempotencyKey, answer);
+    const keep = keys.claim(entry.idempotencyKey, entry.paramsDigest, atMs);
+    keep(answer);
   }
 }
 
