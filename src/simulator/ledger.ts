@@ -66,7 +66,9 @@ export class Ledger {
   readonly #path: string;
   readonly #fd: number;
   readonly #fsync: boolean;
-  #pending: { line: string; written: () => void; broken: (error: unknown) => void }[] = [];
+  /** Why nothing can be written any more: after a failed write the file may end in half a line. */
+  #unusable: Error | undefined;
+  #pending: { line: string; written: () => void; broken: (error: Error) => void }[] = [];
 
   /**
    * @param fsync survive a crash of the machine too, not only of this process.
@@ -82,9 +84,17 @@ export class Ledger {
     this.earlierEntries = parseLines(complete, path);
   }
 
-  /** Resolves when the line is in the file. Lines of one turn of the event loop share one write. */
+  /**
+   * Resolves when the line is in the file. Lines of one turn of the event loop share one write.
+   *
+   * @throws Error when the file cannot be written, now or ever since; restart the simulator then.
+   */
   append(entry: LedgerEntry): Promise<void> {
     return new Promise((written, broken) => {
+      if (this.#unusable !== undefined) {
+        broken(this.#unusable);
+        return;
+      }
       this.#pending.push({ line: `${JSON.stringify(entry)}\n`, written, broken });
       if (this.#pending.length === 1) setImmediate(this.#write);
     });
@@ -97,6 +107,7 @@ export class Ledger {
 
   close(): void {
     this.#write();
+    this.#unusable = new Error(`ledger ${this.#path}: is closed`);
     closeSync(this.#fd);
   }
 
@@ -108,7 +119,8 @@ export class Ledger {
       writeFully(this.#fd, batch.map(({ line }) => line).join(''));
       if (this.#fsync) fdatasyncSync(this.#fd);
     } catch (error) {
-      for (const { broken } of batch) broken(error);
+      this.#unusable = new Error(`ledger ${this.#path}: could not be written`, { cause: error });
+      for (const { broken } of batch) broken(this.#unusable);
       return;
     }
     for (const { written } of batch) written();
