@@ -74,7 +74,8 @@ export function guardWithBreaker(gateway: Gateway, options: BreakerOptions = {})
 
   async function authorize(request: AuthorizationRequest): Promise<AuthorizationOutcome> {
     // Asked here and not left to opossum, which would count the refusal as a request of the window.
-    if (refusal() !== undefined) return refused();
+    const detail = refusal();
+    if (detail !== undefined) return refused(detail);
     const isProbe = breaker.halfOpen;
     const outcome = breaker.fire(request).catch(outcomeOfFault);
     if (isProbe) announce();
@@ -89,13 +90,9 @@ export function guardWithBreaker(gateway: Gateway, options: BreakerOptions = {})
       : 'the gateway kept failing: one request is out to probe it';
   }
 
-  function refused(): Unavailable {
-    return {
-      kind: 'unavailable',
-      cause: 'breaker_open',
-      detail: refusal() ?? '',
-      retryAfterMs: breaker.opened ? resetTimeoutMs : AFTER_PROBE_MS,
-    };
+  function refused(detail: string): Unavailable {
+    const retryAfterMs = breaker.opened ? resetTimeoutMs : AFTER_PROBE_MS;
+    return { kind: 'unavailable', cause: 'breaker_open', detail, retryAfterMs };
   }
 
   return {

@@ -1,5 +1,5 @@
 import { subscribe } from 'node:diagnostics_channel';
-import { Pool } from 'undici';
+import { errors, Pool } from 'undici';
 import type { Dispatcher } from 'undici';
 import { Secret } from '../../domain/card.ts';
 
@@ -200,6 +200,8 @@ function observeSentHeaders(): void {
   });
 }
 
+const UNPARSEABLE = 'NOT_HTTP';
+
 function joinRepeated(headers: Record<string, string | string[] | undefined>): AnswerHeaders {
   const joined: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
@@ -217,13 +219,15 @@ function decodeStrictly(bytes: Uint8Array): string | undefined {
 }
 
 function codeOf(error: unknown): string {
+  // Its own code may be missing; its message and data are the answer's text.
+  if (error instanceof errors.HTTPParserError) return UNPARSEABLE;
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' && /^[A-Z0-9_]{1,64}$/.test(code) ? code : 'UNKNOWN';
 }
 
 function faultOf(code: string): Fault {
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return 'too_large';
-  if (code === 'UND_ERR_HEADERS_OVERFLOW' || code.startsWith('HPE_')) return 'malformed';
+  if (code === UNPARSEABLE || code === 'UND_ERR_HEADERS_OVERFLOW') return 'malformed';
   return TLS_CODE.test(code) ? 'tls' : 'connection';
 }
 
