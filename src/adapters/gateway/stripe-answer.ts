@@ -13,7 +13,7 @@ export type IntentAnswer = Pick<Stripe.PaymentIntent, 'id' | 'amount' | 'currenc
   readonly last_payment_error?: ErrorAnswer | undefined;
 };
 
-/** What is read of an error. Codes are lower-case words of at most 64 letters: anything else counts as absent. */
+/** What is read of an error. A code that is no word (isGatewayWord) counts as absent. */
 export type ErrorAnswer = {
   readonly [
     Name in keyof Pick<Stripe.StripeRawError, 'type' | 'code' | 'decline_code' | 'advice_code' | 'param'>
@@ -34,9 +34,14 @@ export function isJson(headers: AnswerHeaders): boolean {
   return /^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '');
 }
 
-/** An id that may stand in a URL and in the database: anything else is not one. */
-const reference = z.string().regex(/^\w{1,255}$/);
-const code = z.string().regex(/^[a-z0-9_]{1,64}$/);
+/** Whether a text of the gateway's is a word that may be shown: no sentence, and with no number that could be a card's. */
+export function isGatewayWord(text: string): boolean {
+  return /^[a-z0-9_]{1,64}$/.test(text) && !/\d{4}/.test(text);
+}
+
+/** An id that may stand in a URL and in the database, and is no card number: anything else is not one. */
+const reference = z.string().regex(/^(?!\d+$)[\w-]{1,255}$/);
+const code = z.string().refine(isGatewayWord);
 const optionalCode = code.optional().catch(undefined);
 
 const lastError = z.object({

@@ -7,7 +7,7 @@ import type { OrderTerms } from '../../domain/order.ts';
 import type { AuthorizationOutcome, Contradicted, Unavailable, Unknown } from '../../domain/outcome.ts';
 import type { AnswerHeaders, Answered, CutShort, Exchange, Failed } from './http-exchange.ts';
 import { retryAfterMs } from './retry-after.ts';
-import { isJson, readError, readIntent } from './stripe-answer.ts';
+import { isGatewayWord, isJson, readError, readIntent } from './stripe-answer.ts';
 import type { ErrorAnswer, IntentAnswer } from './stripe-answer.ts';
 import { declineClass, declineReason } from './stripe-declines.ts';
 
@@ -170,7 +170,7 @@ function giveUpPartialHold(intent: IntentAnswer): Judgement {
 }
 
 function pending(intent: IntentAnswer): Judgement {
-  const word = /^[a-z0-9_]{1,64}$/.test(intent.status) ? intent.status : 'a status that is no word';
+  const word = isGatewayWord(intent.status) ? intent.status : 'a status that is no word';
   return settled(unknown('pending', `the gateway has not decided: ${word}`));
 }
 
