@@ -12,7 +12,6 @@ describe('a secret shows itself in no form', () => {
   const failure = new Error('declined', { cause: { card } });
   const forms: Readonly<Record<string, string>> = {
     string: String(secret),
-    template: `${secret as unknown as string}`,
     concatenation: ['', secret].join(''),
     JSON: JSON.stringify({ card }, null, 2),
     inspect: inspect(card, { depth: 9 }),
