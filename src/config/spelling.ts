@@ -6,7 +6,8 @@ export function closest<Word extends string>(word: string, candidates: readonly 
     const distance = editDistance(word, candidate);
     if (distance <= farthest && distance < (best?.distance ?? Infinity)) best = { candidate, distance };
   }
-  return best?.candidate;
+  // What is most often forgotten is the unit at the end.
+  return best?.candidate ?? candidates.find((candidate) => candidate.startsWith(`${word}_`));
 }
 
 /** Levenshtein's: how many letters to insert, delete or replace. */
