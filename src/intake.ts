@@ -30,11 +30,11 @@ function watch(intake: Intake, dependency: Availability, log: Log): () => void {
     if (why !== undefined && !held) {
       held = true;
       intake.pause(name);
-      log.warn({ dependency: name, why }, 'intake held');
+      log.warn({ name, why }, 'intake held');
     } else if (why === undefined && held) {
       held = false;
       intake.resume(name);
-      log.info({ dependency: name }, 'intake resumed');
+      log.info({ name }, 'intake resumed');
     }
   };
   look();

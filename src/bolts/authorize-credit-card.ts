@@ -102,7 +102,10 @@ export class AuthorizeCreditCard implements BasicBolt<OrderValues, AuthorizeStre
         return await book.apply(orderId, { kind: 'outcome', ...heard });
       } catch (error) {
         if (!(error instanceof RetriableError) || tuple.remainingMs() <= pauseMs) throw error;
-        log.warn({ orderId, outcome: heard.outcome.kind, error }, 'outcome not recorded yet, trying again');
+        log.warn(
+          { orderId, outcome: heard.outcome.kind, err: error },
+          'outcome not recorded yet, trying again',
+        );
         await pause(clock, pauseMs);
       }
     }

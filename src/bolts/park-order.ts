@@ -1,19 +1,16 @@
-import type { Admission, OrderId } from '../domain/order.ts';
+import { orderIdOf } from '../domain/order.ts';
 import type { Log } from '../ports/log.ts';
 import type { OrderBook } from '../ports/order-book.ts';
 import type { ParkedOrder, ParkingLot } from '../ports/parking-lot.ts';
-import type { BasicBolt } from '../topology/bolt.ts';
+import type { BasicBolt, ErrorValues } from '../topology/bolt.ts';
 import type { Tuple } from '../topology/tuple.ts';
 import type { ExhaustedValues, OrderValues, ParkedValues } from './order-values.ts';
-
-/** A tuple that a bolt gave up on without a verdict, as its error stream carries it. */
-export type FailedValues = { readonly error: Error; readonly values: OrderValues };
 
 /**
  * Gives an order to a person: the copy is in the parking lot before the tree completes and the message leaves the
  * queue. The order's status does not change by it.
  */
-export class ParkOrder implements BasicBolt<ParkedValues | ExhaustedValues | FailedValues> {
+export class ParkOrder implements BasicBolt<ParkedValues | ExhaustedValues | ErrorValues> {
   readonly kind = 'basic';
   readonly #lot: ParkingLot;
   readonly #book: OrderBook;
@@ -25,7 +22,7 @@ export class ParkOrder implements BasicBolt<ParkedValues | ExhaustedValues | Fai
     this.#log = parts.log;
   }
 
-  async execute(tuple: Tuple<ParkedValues | ExhaustedValues | FailedValues>): Promise<void> {
+  async execute(tuple: Tuple<ParkedValues | ExhaustedValues | ErrorValues>): Promise<void> {
     const parked = parkedOrderOf(tuple.values);
     await this.#lot.park(parked);
     const { orderId, reason } = parked;
@@ -34,28 +31,31 @@ export class ParkOrder implements BasicBolt<ParkedValues | ExhaustedValues | Fai
   }
 }
 
-function parkedOrderOf(values: ParkedValues | ExhaustedValues | FailedValues): ParkedOrder {
-  if ('parked' in values) return values.parked;
-  if ('exhaustedBecause' in values) return asParked(values, 'replays_exhausted', values.exhaustedBecause);
-  return asParked(values.values, 'worker_error', values.error.message);
+function parkedOrderOf(values: ParkedValues | ExhaustedValues | ErrorValues): ParkedOrder {
+  if (isParked(values)) return values.parked;
+  if (isExhausted(values)) return asParked(values, 'replays_exhausted', values.exhaustedBecause);
+  // Error streams carry the values of the bolts upstream, and those all have the order in them.
+  return asParked(values.values as OrderValues, 'worker_error', textOf(values.error));
+}
+
+function isParked(values: ParkedValues | ExhaustedValues | ErrorValues): values is ParkedValues {
+  return 'parked' in values;
+}
+
+function isExhausted(values: ExhaustedValues | ErrorValues): values is ExhaustedValues {
+  return 'exhaustedBecause' in values;
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'a bolt gave up on it without an error';
 }
 
 function asParked(
-  { admission, message }: OrderValues,
+  values: OrderValues,
   reason: 'replays_exhausted' | 'worker_error',
   error: string,
 ): ParkedOrder {
+  const { admission, message } = values;
   const readable = admission.kind !== 'park';
   return { orderId: orderIdOf(admission), reason, class: 'exhausted', error, message, readable };
-}
-
-function orderIdOf(admission: Admission): OrderId | undefined {
-  switch (admission.kind) {
-    case 'ok':
-      return admission.order.terms.orderId;
-    case 'deny':
-      return admission.terms.orderId;
-    case 'park':
-      return admission.orderId;
-  }
 }

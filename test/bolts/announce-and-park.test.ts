@@ -5,8 +5,9 @@ import { ProcessedOrderNotification } from '../../src/bolts/processed-order-noti
 import { notificationOf, type OrderNotification } from '../../src/domain/notification.ts';
 import { isTerminal } from '../../src/domain/order-states.ts';
 import type { ParkedOrder } from '../../src/ports/parking-lot.ts';
+import { silent } from '../support/silent-log.ts';
 import { MemoryOrderBook } from '../support/memory-order-book.ts';
-import { message, order, silent, terms, tuple } from './bolt-parts.ts';
+import { message, order, terms, tuple } from './bolt-parts.ts';
 
 async function deniedOrder(book: MemoryOrderBook): Promise<OrderNotification> {
   const { order: stored } = await book.apply('9', {

@@ -5,6 +5,7 @@ import type { OrderValues } from '../../src/bolts/order-values.ts';
 import type { Order } from '../../src/domain/order.ts';
 import type { AuthorizationOutcome } from '../../src/domain/outcome.ts';
 import { RetriableError } from '../../src/topology/errors.ts';
+import { silent } from '../support/silent-log.ts';
 import { MemoryOrderBook, MemoryOrders } from '../support/memory-order-book.ts';
 import {
   collector,
@@ -13,7 +14,6 @@ import {
   order,
   ScriptedGateway,
   settle,
-  silent,
   terms,
   tuple,
 } from './bolt-parts.ts';

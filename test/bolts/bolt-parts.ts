@@ -2,18 +2,9 @@ import { Secret } from '../../src/domain/card.ts';
 import type { Order, OrderTerms } from '../../src/domain/order.ts';
 import type { AuthorizationOutcome } from '../../src/domain/outcome.ts';
 import type { AuthorizationRequest, Gateway } from '../../src/ports/gateway.ts';
-import type { Log } from '../../src/ports/log.ts';
 import type { OrderMessage } from '../../src/ports/message.ts';
 import type { Clock } from '../../src/topology/clock.ts';
 import type { Tuple, Values } from '../../src/topology/tuple.ts';
-
-export const silent: Log = {
-  trace: nothing,
-  debug: nothing,
-  info: nothing,
-  warn: nothing,
-  error: nothing,
-};
 
 /** Real timers at once: pauses between tries take no time in these tests. */
 export const impatientClock: Clock = {
@@ -109,8 +100,4 @@ function immediately(callback: () => void) {
       clearImmediate(handle);
     },
   };
-}
-
-function nothing(): void {
-  // A log that keeps nothing.
 }

@@ -5,6 +5,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { silent } from '../support/silent-log.ts';
 import { migrateUp } from '../../src/adapters/postgres/migrate.ts';
 import type { ApprovalEntry } from '../../src/simulator/ledger.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
@@ -78,7 +79,7 @@ export async function openStage(owner: Owner): Promise<Stage> {
   const database = await createDatabase();
   const pool = new pg.Pool({ connectionString: database.url, max: 4 });
   pool.on('error', () => undefined);
-  await migrateUp({ databaseUrl: database.url });
+  await migrateUp({ url: database.url, log: silent });
 
   const broker = createBroker();
   const client = await connectBroker(broker.url);
