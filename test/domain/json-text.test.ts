@@ -41,6 +41,11 @@ describe('reading JSON', () => {
     }
   });
 
+  test('says of a byte order mark that it is one', () => {
+    const reading = readJson(bytes(`\uFEFF${orderText()}`));
+    assert.match(reading.kind === 'refused' ? reading.detail : '', /byte order mark/);
+  });
+
   test('no object of upstream’s passes for a number', () => {
     const reading = readJson(bytes('{"value":"1","isLosslessNumber":true}'));
     assert.equal(reading.kind, 'read');
