@@ -112,12 +112,12 @@ describe('limits', () => {
   ];
   for (const [name, body] of hostile) {
     // Ordinary orders take some 20 microseconds; quadratic time on 64 KiB takes seconds.
-    test(`${name}: decided within 250 ms`, () => {
+    test(`${name}: decided within a second`, () => {
       const startMs = performance.now();
       const admission = admit(body, RULES);
       const tookMs = performance.now() - startMs;
       assert.ok(['ok', 'deny', 'park'].includes(admission.kind));
-      assert.ok(tookMs < 250, `took ${tookMs} ms`);
+      assert.ok(tookMs < 1000, `took ${tookMs} ms`);
     });
   }
 
