@@ -84,7 +84,7 @@ export function pushNumbers(spout: NumberSpout, count: number): void {
 export class Gate {
   readonly #waiting: (() => void)[] = [];
 
-  readonly bolt: BasicBolt<Numbered, Record<never, never>> = {
+  readonly bolt: BasicBolt<Numbered> = {
     kind: 'basic',
     execute: () =>
       new Promise((resolve) => {
