@@ -9,7 +9,7 @@ import { createStripeGateway } from '../../src/adapters/gateway/stripe-gateway.t
 import { startSimulator } from '../../src/simulator/simulator.ts';
 import type { LedgerEntry } from '../../src/simulator/ledger.ts';
 import type { LoggedRequest } from '../../src/simulator/request-log.ts';
-import { describeGatewayConformance, WALL_MS } from '../conformance/gateway.ts';
+import { describeGatewayConformance } from '../conformance/gateway.ts';
 import type { GatewayUnderTest, Hold } from '../conformance/gateway.ts';
 import { collectingLog } from './collecting-log.ts';
 import { officialParams } from './official-params.ts';
@@ -19,13 +19,13 @@ interface StripeUnderTest extends GatewayUnderTest {
   readonly port: number;
 }
 
-async function open(): Promise<StripeUnderTest> {
+async function open(wallMs: number): Promise<StripeUnderTest> {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-'));
   const simulator = await startSimulator({ port: 0, ledgerFile: join(directory, 'ledger.jsonl') });
   const gateway = createStripeGateway({
     baseUrl: simulator.url,
     apiKey: new Secret('sk_test_conformance'),
-    wallMs: WALL_MS,
+    wallMs,
     connections: 8,
     log: collectingLog(),
   });
@@ -39,8 +39,8 @@ async function open(): Promise<StripeUnderTest> {
   return {
     gateway,
     port: simulator.port,
-    arrange: async (fault, times = 1) => {
-      await door('/__faults', { method: 'PUT', body: JSON.stringify([{ fault, times }]) });
+    arrange: async (fault) => {
+      await door('/__faults', { method: 'PUT', body: JSON.stringify([{ fault, times: 1 }]) });
     },
     release: async () => {
       await door('/__release', { method: 'POST' });
@@ -73,7 +73,7 @@ describeGatewayConformance('Stripe dialect', open);
 
 describe('Stripe dialect and the official client', () => {
   it('are one client to the gateway: the same key brings the same authorization', async () => {
-    const subject = await open();
+    const subject = await open(20_000);
     try {
       const order = anOrder();
       const ours = await subject.gateway.authorize({ order, idempotencyKey: 'order-1234-1' });

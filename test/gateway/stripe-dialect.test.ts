@@ -8,8 +8,9 @@ import {
   cancelRequest,
   STRIPE_API_VERSION,
 } from '../../src/adapters/gateway/stripe-dialect.ts';
-import { createHttpClient } from '../../src/adapters/gateway/http-exchange.ts';
-import type { HttpClient, PostRequest } from '../../src/adapters/gateway/http-exchange.ts';
+import { createHttpClient } from '../../src/adapters/gateway/http-client.ts';
+import type { HttpClient } from '../../src/adapters/gateway/http-client.ts';
+import type { PostRequest } from '../../src/adapters/gateway/http-exchange.ts';
 import { officialParams } from './official-params.ts';
 import { anOrder, cardMeans, CVV, VISA } from './orders.ts';
 import { bodyOf, headerOf, httpAnswer, startRawServer } from './raw-server.ts';
