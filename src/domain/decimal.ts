@@ -8,21 +8,18 @@ export interface Decimal {
   readonly negative: boolean;
   /** Without leading and trailing zeros; empty for zero. */
   readonly digits: string;
-  /** Digits before the decimal point: 42.23 has 2, 0.05 has -1. Exact up to +-1e9, and held there beyond. */
+  /** Digits before the decimal point: 42.23 has 2, 0.05 has -1. Infinite where the exponent is beyond all bounds. */
   readonly magnitude: number;
 }
 
 /** JSON's own grammar of numbers: no plus sign, no leading zero, no bare point, no spaces. */
-const NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?)(\d+))?$/;
-
-/** Larger than any text is long, so that it outweighs every count of digits. */
-const LARGEST_EXPONENT = 1e9;
+const NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /** undefined when `text` is no number. */
 export function parseDecimal(text: string): Decimal | undefined {
   const match = NUMBER.exec(text);
   if (match === null) return undefined;
-  const [, sign = '', integer = '', fraction = '', exponentSign = '', exponentDigits = '0'] = match;
+  const [, sign = '', integer = '', fraction = '', exponent = '0'] = match;
 
   const negative = sign === '-';
   const written = integer + fraction;
@@ -31,7 +28,7 @@ export function parseDecimal(text: string): Decimal | undefined {
   return {
     negative,
     digits: withoutTrailingZeros(written.slice(leadingZeros)),
-    magnitude: integer.length - leadingZeros + boundedExponent(exponentSign, exponentDigits),
+    magnitude: integer.length - leadingZeros + Number(exponent),
   };
 }
 
@@ -46,12 +43,6 @@ export function compareMagnitudes(a: Decimal, b: Decimal): number {
 /** How many digits after the decimal point the number needs; zero or less for an integer. */
 export function decimalPlaces(decimal: Decimal): number {
   return decimal.digits.length - decimal.magnitude;
-}
-
-function boundedExponent(sign: string, digits: string): number {
-  const significant = digits.slice(countLeadingZeros(digits));
-  const size = significant.length > 9 ? LARGEST_EXPONENT : Number(significant);
-  return sign === '-' ? -size : size;
 }
 
 function countLeadingZeros(digits: string): number {

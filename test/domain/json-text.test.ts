@@ -41,6 +41,11 @@ describe('reading JSON', () => {
     }
   });
 
+  test('says of a byte order mark that it is one', () => {
+    const reading = readJson(bytes(`\uFEFF${orderText()}`));
+    assert.match(reading.kind === 'refused' ? reading.detail : '', /byte order mark/);
+  });
+
   test('no object of upstream’s passes for a number', () => {
     const reading = readJson(bytes('{"value":"1","isLosslessNumber":true}'));
     assert.equal(reading.kind, 'read');
@@ -107,12 +112,12 @@ describe('limits', () => {
   ];
   for (const [name, body] of hostile) {
     // Ordinary orders take some 20 microseconds; quadratic time on 64 KiB takes seconds.
-    test(`${name}: decided within 250 ms`, () => {
+    test(`${name}: decided within a second`, () => {
       const startMs = performance.now();
       const admission = admit(body, RULES);
       const tookMs = performance.now() - startMs;
       assert.ok(['ok', 'deny', 'park'].includes(admission.kind));
-      assert.ok(tookMs < 250, `took ${tookMs} ms`);
+      assert.ok(tookMs < 1000, `took ${tookMs} ms`);
     });
   }
 

@@ -65,6 +65,7 @@ function live(events: readonly Event[], observe: (step: Step) => void): void {
   /** The session that worker n runs now; a worker that died comes back with another one. */
   const sessions = new Map<number, number>();
   const requests = new Map<number, Request>();
+  const isAlive = (session: number) => !dead.has(session);
 
   for (const event of events) {
     if (event.kind === 'time passes') nowMs += event.ms;
@@ -81,7 +82,7 @@ function live(events: readonly Event[], observe: (step: Step) => void): void {
     const context = {
       nowMs,
       worker: session,
-      isAlive: (other: number) => !dead.has(other),
+      isAlive,
       leaseMs: LEASE_MS,
       keyWindowMs: KEY_WINDOW_MS,
     };
@@ -91,7 +92,7 @@ function live(events: readonly Event[], observe: (step: Step) => void): void {
       const request = requests.get(fact.claim);
       if (request !== undefined) request.outcome = fact.outcome;
     }
-    observe({ before, fact, decision, requests, nowMs });
+    observe({ before, fact, decision, requests, nowMs, session, isAlive });
     if (decision.next.step === 'charge')
       requests.set(decision.next.claim, { claimedAtMs: nowMs, outcome: undefined });
   }
@@ -104,6 +105,9 @@ interface Step {
   /** By claim number; before a charge of this step. */
   readonly requests: ReadonlyMap<number, Request>;
   readonly nowMs: number;
+  /** Who learned the fact. */
+  readonly session: number;
+  readonly isAlive: (session: number) => boolean;
 }
 
 function factOf(event: Event, requests: ReadonlyMap<number, Request>): OrderFact | undefined {
@@ -220,9 +224,11 @@ describe('whatever happens to an order', () => {
     });
   });
 
-  test('"received" means that nothing was sent', () => {
+  test('"received" means that nothing was sent, and that its key’s window has not begun', () => {
     always(({ decision: { order }, requests }) => {
-      if (order?.status === 'received') assert.ok(![...requests.values()].some(mayBeAtGateway));
+      if (order?.status !== 'received') return;
+      assert.ok(![...requests.values()].some(mayBeAtGateway));
+      assert.equal(order.attempt?.keyUsedSinceMs, undefined);
     });
   });
 
@@ -273,11 +279,16 @@ describe('whatever happens to an order', () => {
     });
   });
 
-  test('a live owner’s claim is left alone until its lease is over', () => {
-    always(({ before, fact, decision: { order, next }, nowMs }) => {
-      if (fact.kind !== 'claim' || next.step !== 'wait') return;
+  test('another live worker’s claim is left alone until its lease is over, a dead one’s is not', () => {
+    always(({ before, fact, decision: { order, next }, nowMs, isAlive, session }) => {
+      if (fact.kind !== 'claim' || before?.attempt?.leaseUntilMs === undefined) return;
+      const { owner, leaseUntilMs } = before.attempt;
+      const held = owner !== session && isAlive(owner) && leaseUntilMs > nowMs;
+      if (next.step === 'charge') assert.ok(!held, 'charged against a live claim');
+      if (next.step !== 'wait') return;
+      assert.ok(held, 'waits for nobody');
       assert.equal(order, before);
-      assert.equal(next.retryAfterMs, (before?.attempt?.leaseUntilMs ?? 0) - nowMs);
+      assert.equal(next.retryAfterMs, leaseUntilMs - nowMs);
       assert.ok(next.retryAfterMs > 0 && next.retryAfterMs <= LEASE_MS);
     });
   });

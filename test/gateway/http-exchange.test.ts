@@ -4,8 +4,10 @@ import type { Socket } from 'node:net';
 import { afterEach, describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import { Secret } from '../../src/domain/card.ts';
-import { createHttpClient, MAX_BODY_BYTES } from '../../src/adapters/gateway/http-exchange.ts';
-import type { Exchange, HttpClient } from '../../src/adapters/gateway/http-exchange.ts';
+import { createHttpClient } from '../../src/adapters/gateway/http-client.ts';
+import { MAX_BODY_BYTES } from '../../src/adapters/gateway/http-exchange.ts';
+import type { HttpClient } from '../../src/adapters/gateway/http-client.ts';
+import type { Exchange } from '../../src/adapters/gateway/http-exchange.ts';
 import { httpAnswer, startRawServer, unusedPort } from './raw-server.ts';
 import type { RawServer, Respond } from './raw-server.ts';
 

@@ -1,14 +1,14 @@
 import { Secret } from '../../src/domain/card.ts';
 import type { Order, PaymentMeans } from '../../src/domain/order.ts';
 
-/** Published Stripe test cards. */
+/** A published Stripe test card. */
 export const VISA = '4242424242424242';
-export const CVV = '7391';
+export const CVV = '739';
 
-export function cardMeans(number = VISA): PaymentMeans {
+export function cardMeans(number = VISA, cvv = CVV): PaymentMeans {
   return {
     kind: 'card',
-    card: { number: new Secret(number), cvv: new Secret(CVV), expiryMonth: 1, expiryYear: 2034 },
+    card: { number: new Secret(number), cvv: new Secret(cvv), expiryMonth: 1, expiryYear: 2034 },
   };
 }
 

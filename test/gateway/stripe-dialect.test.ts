@@ -3,14 +3,15 @@ import { after, before, describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import Stripe from 'stripe';
 import { Secret } from '../../src/domain/card.ts';
-import type { Order } from '../../src/domain/order.ts';
 import {
   authorizationRequest,
   cancelRequest,
   STRIPE_API_VERSION,
 } from '../../src/adapters/gateway/stripe-dialect.ts';
-import { createHttpClient } from '../../src/adapters/gateway/http-exchange.ts';
-import type { HttpClient, PostRequest } from '../../src/adapters/gateway/http-exchange.ts';
+import { createHttpClient } from '../../src/adapters/gateway/http-client.ts';
+import type { HttpClient } from '../../src/adapters/gateway/http-client.ts';
+import type { PostRequest } from '../../src/adapters/gateway/http-exchange.ts';
+import { officialParams } from './official-params.ts';
 import { anOrder, cardMeans, CVV, VISA } from './orders.ts';
 import { bodyOf, headerOf, httpAnswer, startRawServer } from './raw-server.ts';
 import type { RawServer } from './raw-server.ts';
@@ -112,35 +113,6 @@ describe('what the official client sends', () => {
     assert.equal(Stripe.API_VERSION, STRIPE_API_VERSION);
   });
 });
-
-/** Raw card data is the one thing that the official types leave out, and its client sends. */
-function officialParams({ terms, means }: Order): Stripe.PaymentIntentCreateParams {
-  const card = means.kind === 'card' ? means.card : undefined;
-  const params: Stripe.PaymentIntentCreateParams & { payment_method_data?: { card?: object } } = {
-    amount: Number(terms.amountMinor),
-    currency: terms.currency.toLowerCase(),
-    capture_method: 'manual',
-    confirm: true,
-    off_session: true,
-    allowed_payment_method_types: ['card'],
-    ...(means.kind === 'token' ? { payment_method: means.paymentMethod } : {}),
-    ...(card === undefined
-      ? {}
-      : {
-          payment_method_data: {
-            type: 'card',
-            card: {
-              number: card.number.reveal(),
-              exp_month: card.expiryMonth,
-              exp_year: card.expiryYear,
-              cvc: card.cvv.reveal(),
-            },
-          },
-        }),
-    metadata: { order_id: terms.orderId },
-  };
-  return params;
-}
 
 function lastTwo(server: RawServer): [string, string] {
   const [ours, theirs] = server.requests.slice(-2);

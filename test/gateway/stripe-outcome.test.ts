@@ -4,7 +4,7 @@ import { Secret } from '../../src/domain/card.ts';
 import type { AuthorizationOutcome, Unknown } from '../../src/domain/outcome.ts';
 import type { Exchange } from '../../src/adapters/gateway/http-exchange.ts';
 import { afterResend, isCancelled, judge } from '../../src/adapters/gateway/stripe-outcome.ts';
-import type { Judgement } from '../../src/adapters/gateway/stripe-outcome.ts';
+import type { Judgement } from '../../src/adapters/gateway/judgement.ts';
 import { VISA } from './orders.ts';
 
 const NOW_MS = Date.parse('2026-11-30T12:00:00Z');

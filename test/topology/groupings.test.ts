@@ -101,8 +101,8 @@ describe('groupings', () => {
 
   it('partial key gives each key two tasks, and balances a hot key better than fields', () => {
     const hot = (n: number): Values => ({ id: n % 2 === 0 ? 'hot' : `k${n}` });
-    const byFields = Math.max(...loads(fields('id') as Grouping, makeTasks(8), 4_000, hot));
-    const byPartialKey = Math.max(...loads(partialKey('id') as Grouping, makeTasks(8), 4_000, hot));
+    const byFields = Math.max(...loads(fields('id'), makeTasks(8), 4_000, hot));
+    const byPartialKey = Math.max(...loads(partialKey('id'), makeTasks(8), 4_000, hot));
     assert.ok(byPartialKey < byFields * 0.65, `${byPartialKey} of ${byFields}`);
     for (let key = 0; key < 100; key++) {
       const tasks = makeTasks(8);
@@ -118,8 +118,8 @@ describe('groupings', () => {
     assert.deepEqual(choose(all, tasks, {}), [0, 1, 2]);
     assert.deepEqual(choose(global, tasks, {}), [0]);
     assert.deepEqual(choose(direct('to') as Grouping, tasks, { to: 2 }), [2]);
-    assert.throws(() => choose(direct('to') as Grouping, tasks, { to: 3 }), /task 3 does not exist/);
-    assert.throws(() => choose(direct('to') as Grouping, tasks, {}), /task NaN does not exist/);
+    assert.throws(() => choose(direct('to'), tasks, { to: 3 }), /task 3 does not exist/);
+    assert.throws(() => choose(direct('to'), tasks, {}), /task NaN does not exist/);
     const ends = custom((_values, count) => [0, count - 1]);
     assert.deepEqual(choose(ends, tasks, {}), [0, 2]);
     assert.throws(

@@ -3,17 +3,17 @@ import type { Order } from '../../domain/order.ts';
 import type { AuthorizationOutcome } from '../../domain/outcome.ts';
 import type { AuthorizationRequest, Gateway } from '../../ports/gateway.ts';
 import type { Log } from '../../ports/log.ts';
-import { createHttpClient } from './http-exchange.ts';
+import { createHttpClient } from './http-client.ts';
 import type { Exchange, PostRequest } from './http-exchange.ts';
+import type { Judgement } from './judgement.ts';
 import { authorizationRequest, cancelRequest } from './stripe-dialect.ts';
 import { afterResend, isCancelled, judge } from './stripe-outcome.ts';
-import type { Judgement } from './stripe-outcome.ts';
 
-export const STRIPE_BASE_URL = 'https://api.stripe.com';
+const STRIPE_BASE_URL = 'https://api.stripe.com';
 
 export interface StripeGatewayOptions {
-  /** The gateway's URL, a path before `/v1` included; http or https. */
-  readonly baseUrl: string;
+  /** The gateway's URL, a path before `/v1` included; http or https. Default: Stripe's own. */
+  readonly baseUrl?: string | undefined;
   readonly apiKey: Secret;
   /**
    * The hard wall over one `authorize`: waiting for a connection, the request, the resend after a 500 and a cancel.
@@ -39,7 +39,7 @@ const CONNECT_TIMEOUT_MS = 3_000;
 /** @throws Error when the URL or the key cannot be used; neither is quoted. */
 export function createStripeGateway(options: StripeGatewayOptions): StripeGateway {
   const { apiKey, wallMs, connections, log, nowMs = Date.now } = options;
-  const { origin, pathPrefix } = readBaseUrl(options.baseUrl);
+  const { origin, pathPrefix } = readBaseUrl(options.baseUrl ?? STRIPE_BASE_URL);
   checkApiKey(apiKey);
   const connectTimeoutMs = Math.min(CONNECT_TIMEOUT_MS, wallMs);
   const http = createHttpClient({ origin, connections, connectTimeoutMs });
