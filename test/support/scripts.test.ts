@@ -19,7 +19,7 @@ interface Machine {
 }
 type Plan = Record<'rabbitmq' | 'postgres', { from: string; url?: string; binaries?: unknown }>;
 const { planServices } = (await import(script('plan.mjs'))) as {
-  planServices(options: { env: Record<string, string>; machine: Machine }): Promise<Plan>;
+  planServices: (options: { env: Record<string, string>; machine: Machine }) => Promise<Plan>;
 };
 
 const bare: Machine = {
