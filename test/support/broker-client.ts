@@ -127,7 +127,7 @@ export async function connectBroker(url: string): Promise<BrokerClient> {
       await onScratchChannel((scratch) => scratch.deleteExchange(name));
     },
     async close() {
-      // A peer that is gone or frozen never answers the closing, and amqplib would wait for ever.
+      // On a peer that is frozen, or a socket that was just reset, amqplib waits for ever.
       const gaveUp = sleep(closeTimeoutMs, undefined, { ref: false });
       await Promise.race([connection.close().catch(() => undefined), gaveUp]);
     },
@@ -135,7 +135,7 @@ export async function connectBroker(url: string): Promise<BrokerClient> {
 }
 
 const notFound = 404;
-const closeTimeoutMs = 2_000;
+const closeTimeoutMs = 1_000;
 
 /** Nothing is added to a message to know it by: the worker under test must see what the test sent. */
 function fingerprint(exchange: string, routingKey: string, content: Buffer): string {
