@@ -8,9 +8,11 @@ import { edgeAnswer } from './edge-faults.ts';
 import { isEdgeFault, isVerdictFault, type EdgeFault, type Fault } from './fault-script.ts';
 import { execute, orderIdOfRequest, type GatewayContext } from './gateway.ts';
 import { readGatewayRequest, type GatewayRequest } from './gateway-request.ts';
+import type { Ledger } from './ledger.ts';
 import type { LoggedRequest } from './request-log.ts';
 
 export interface ExchangeContext extends GatewayContext, ControlContext {
+  readonly ledger: Ledger;
   /** An unused id: `req_...`. */
   readonly newRequestId: () => string;
 }
