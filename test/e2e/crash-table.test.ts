@@ -255,5 +255,5 @@ async function holdLock(stage: Stage, sql: string, parameters: string[]): Promis
 }
 
 function isNotification(frame: AmqpFrame, stage: Stage): boolean {
-  return isMethod(frame, basicPublish) && frame.payload.includes(`${stage.broker.exchange}`);
+  return isMethod(frame, basicPublish) && frame.payload.includes(stage.broker.exchange);
 }

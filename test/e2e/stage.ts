@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { silent } from '../support/silent-log.ts';
 import { migrateUp } from '../../src/adapters/postgres/migrate.ts';
-import type { ApprovalEntry } from '../../src/simulator/ledger.ts';
+import type { ApprovalEntry, LedgerEntry } from '../../src/simulator/ledger.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import type { FaultScript } from '../../src/simulator/fault-script.ts';
 import type { LoggedRequest } from '../../src/simulator/request-log.ts';
@@ -198,7 +198,7 @@ async function openGateway(): Promise<GatewayStage & { readonly folder: string }
     port,
     url,
     async approvals(orderId?: string) {
-      const { entries } = await ask<{ entries: ApprovalEntry[] }>('/__ledger');
+      const { entries } = await ask<{ entries: LedgerEntry[] }>('/__ledger');
       return entries.filter(
         (entry) => entry.kind === 'approval' && (orderId ?? entry.orderId) === entry.orderId,
       );
