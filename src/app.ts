@@ -4,7 +4,7 @@
  *     orders queue -> OrdersSpout -> AuthorizeCreditCard -> ProcessedOrderNotification -> notification exchange
  *                                             `-> ParkOrder -> parking lot
  */
-import { createStripeGateway, STRIPE_BASE_URL } from './adapters/gateway/stripe-gateway.ts';
+import { createStripeGateway } from './adapters/gateway/stripe-gateway.ts';
 import { guardWithBreaker } from './adapters/gateway/breaker.ts';
 import { createOrderBook } from './adapters/postgres/order-book.ts';
 import { BrokerConnection } from './adapters/rabbitmq/connection.ts';
@@ -21,7 +21,7 @@ import { BrokerParkingLot } from './adapters/rabbitmq/parking-lot.ts';
 import { Publisher } from './adapters/rabbitmq/publisher.ts';
 import { RetryCopies } from './adapters/rabbitmq/retry-copies.ts';
 import { AuthorizeCreditCard, type AuthorizeStreams } from './bolts/authorize-credit-card.ts';
-import type { OrderValues, ProcessedValues } from './bolts/order-values.ts';
+import type { OrderValues } from './bolts/order-values.ts';
 import { ParkOrder } from './bolts/park-order.ts';
 import { ProcessedOrderNotification } from './bolts/processed-order-notification.ts';
 import type { WorkerConfig } from './config/config.ts';
@@ -63,7 +63,7 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
 
   // The gateway, behind its breaker.
   const stripe = createStripeGateway({
-    baseUrl: gatewayConfig.url ?? STRIPE_BASE_URL,
+    baseUrl: gatewayConfig.url,
     apiKey: gatewayConfig.apiKey,
     wallMs: gatewayConfig.timeoutMs,
     connections: gatewayConfig.connections,
@@ -140,7 +140,7 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
       concurrency,
     })
     .bolt('processed-order-notification', {
-      create: (): BasicBolt<ProcessedValues, NoStreams> => notify,
+      create: () => notify,
       inputs: [{ from: 'authorize-credit-card', stream: 'processed', grouping: shuffle }],
       concurrency,
     })
@@ -205,8 +205,6 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     },
   };
 }
-
-type NoStreams = Readonly<Record<never, never>>;
 
 const CLOSE_DEADLINE_MS = 5_000;
 

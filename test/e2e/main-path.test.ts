@@ -1,20 +1,21 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { before, describe, it, after } from 'node:test';
+import { before, describe, it } from 'node:test';
 import type { WorkerProcess } from '../support/worker-process.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { newOrderId, openStage, orderJson, type Stage } from './stage.ts';
+import { newOrderId, openStage, orderJson, suiteOwner, type Stage } from './stage.ts';
 
 const CANONICAL =
   '{"id":1234,"customerId":5678,"creditCardNumber":1111222233334444,"creditCardExpiration":"012014",' +
   '"creditCardCode":123,"chargeAmount":42.23}';
 
 describe('the main path', { concurrency: false }, () => {
+  const owner = suiteOwner();
   let stage: Stage;
   let worker: WorkerProcess;
 
   before(async () => {
-    stage = await openStage({ after });
+    stage = await openStage(owner);
     worker = await stage.startWorker();
   });
 

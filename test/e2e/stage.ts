@@ -4,6 +4,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { after } from 'node:test';
 import pg from 'pg';
 import { silent } from '../support/silent-log.ts';
 import { migrateUp } from '../../src/adapters/postgres/migrate.ts';
@@ -19,6 +20,15 @@ import { cardauth, startProcess, type WorkerProcess } from '../support/worker-pr
 /** Whoever the stage is for: a test's context, or `{ after }` of node:test for a whole file. */
 export interface Owner {
   after(cleanup: () => Promise<void>): void;
+}
+
+/** The owner for a stage that a whole suite shares; to be called in the suite's body, not in a hook. */
+export function suiteOwner(): Owner {
+  const cleanups: (() => Promise<void>)[] = [];
+  after(async () => {
+    for (const cleanup of cleanups.reverse()) await cleanup();
+  });
+  return { after: (cleanup) => void cleanups.push(cleanup) };
 }
 
 export interface OrderRow {
@@ -200,7 +210,8 @@ async function openGateway(): Promise<GatewayStage & { readonly folder: string }
     async approvals(orderId?: string) {
       const { entries } = await ask<{ entries: LedgerEntry[] }>('/__ledger');
       return entries.filter(
-        (entry) => entry.kind === 'approval' && (orderId ?? entry.orderId) === entry.orderId,
+        (entry): entry is ApprovalEntry =>
+          entry.kind === 'approval' && (orderId ?? entry.orderId) === entry.orderId,
       );
     },
     async requests(orderId?: string) {

@@ -340,7 +340,7 @@ class HandCollector implements SpoutCollector<OrderStreams<OrderValues>> {
     return 'emitted';
   }
 
-  emitUnreliable(): void {
+  emitUnreliable(): boolean {
     throw new Error('an order is never emitted unreliably');
   }
 
