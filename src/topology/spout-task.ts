@@ -124,6 +124,16 @@ export class SpoutTask implements TreeOwner, SpoutCollector {
     this.#parts.steps.schedule(this.#ask);
   }
 
+  /** The spout's own words for why it emits nothing. */
+  idleReason(): ReturnType<Spout['idleReason']> {
+    try {
+      return this.#parts.spout.idleReason();
+    } catch (error) {
+      this.#parts.reportProblem({ component: this.component, during: 'spout.idleReason', error });
+      return { reason: 'unknown: the spout threw when it was asked', waitingReplays: 0 };
+    }
+  }
+
   openIntake(): void {
     if (this.#intake !== 'closed') return;
     this.#intake = 'open';

@@ -8,9 +8,7 @@ import { VirtualClock } from '../../src/topology/testing/virtual-clock.ts';
 import { VirtualProcess } from '../../src/topology/testing/virtual-process.ts';
 import type { Tuple, Values } from '../../src/topology/tuple.ts';
 
-export interface Numbered extends Values {
-  readonly n: number;
-}
+export type Numbered = Readonly<Record<'n', number>>;
 
 export type NumberStream = Readonly<Record<'numbers', Numbered>>;
 export type NumberSpout = HandFedSpout<NumberStream>;
