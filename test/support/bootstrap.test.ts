@@ -4,15 +4,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { startProcess } from './worker-process.ts';
+import { startProcess, type WorkerProcess } from './worker-process.ts';
 
 const scripts = fileURLToPath(new URL('../../../scripts', import.meta.url));
 
+interface Project {
+  readonly folder: string;
+  /** Starts one of the scripts, with services that are said to run already. */
+  readonly start: (script: string, ...args: string[]) => WorkerProcess;
+  /** Exit code and output. */
+  readonly runTests: (...args: string[]) => Promise<[number | null, string]>;
+}
+
 /** A project of one package and one test, in a folder of its own; nothing is installed in it. */
-function makeProject(t: TestContext): {
-  folder: string;
-  runTests: (...args: string[]) => Promise<[number | null, string]>;
-} {
+function makeProject(t: TestContext): Project {
   const folder = mkdtempSync(join(tmpdir(), 'cardauth-test-'));
   t.after(() => {
     rmSync(folder, { recursive: true });
@@ -28,17 +33,34 @@ function makeProject(t: TestContext): {
   mkdirSync(join(folder, 'test'));
   writeFileSync(join(folder, 'test', 'one.test.ts'), '');
 
-  const runTests = async (...args: string[]): Promise<[number | null, string]> => {
-    const elsewhere = { AMQP_URL: 'amqp://127.0.0.1:1', DATABASE_URL: 'postgres://127.0.0.1:1/none' };
-    const command = startProcess({
+  const start: Project['start'] = (script, ...args) =>
+    startProcess({
       owner: t,
-      args: [join(folder, 'scripts', 'test.mjs'), ...args],
-      env: { ...elsewhere, NODE_TEST_CONTEXT: undefined },
+      args: [join(folder, 'scripts', script), ...args],
+      env: {
+        AMQP_URL: 'amqp://127.0.0.1:1',
+        DATABASE_URL: 'postgres://127.0.0.1:1/none',
+        // It would make the test runner in there report to the one out here.
+        NODE_TEST_CONTEXT: undefined,
+      },
     });
+  const runTests: Project['runTests'] = async (...args) => {
+    const command = start('test.mjs', ...args);
     const { code } = await command.exited;
     return [code, command.lines.map((line) => line.text).join('\n')];
   };
-  return { folder, runTests };
+  return { folder, start, runTests };
+}
+
+/** Makes it look installed and built; returns the path of its compiled test. */
+function install(folder: string): string {
+  mkdirSync(join(folder, 'node_modules'));
+  cpSync(join(folder, 'package-lock.json'), join(folder, 'node_modules', '.package-lock.json'));
+  writeFileSync(join(folder, 'tsconfig.json'), '{}');
+  mkdirSync(join(folder, 'dist', 'test'), { recursive: true });
+  const compiledTest = join(folder, 'dist', 'test', 'one.test.js');
+  writeFileSync(compiledTest, '');
+  return compiledTest;
 }
 
 test('a filter that no test file matches is an error, not an empty success', async (t) => {
@@ -60,11 +82,7 @@ test('nothing is installed through a linked node_modules', async (t) => {
 
 test('what is installed and built is used as it is, and a failing test is a failure', async (t) => {
   const { folder, runTests } = makeProject(t);
-  mkdirSync(join(folder, 'node_modules'));
-  cpSync(join(folder, 'package-lock.json'), join(folder, 'node_modules', '.package-lock.json'));
-  mkdirSync(join(folder, 'dist', 'test'), { recursive: true });
-  writeFileSync(join(folder, 'tsconfig.json'), '{}');
-  const built = join(folder, 'dist', 'test', 'one.test.js');
+  const built = install(folder);
   writeFileSync(join(folder, 'dist', 'test', 'gone.test.js'), 'throw new Error("its source is gone")');
 
   writeFileSync(built, 'console.log(process.env.CARDAUTH_TEST_AMQP_URL, process.env.AMQP_URL)');
@@ -76,4 +94,21 @@ test('what is installed and built is used as it is, and a failing test is a fail
   writeFileSync(built, 'process.exit(1)');
   const [failed] = await runTests();
   assert.equal(failed, 1);
+});
+
+test('the demo gets its options, the services and our signals, and its exit code is ours', async (t) => {
+  const { folder, start } = makeProject(t);
+  install(folder);
+  mkdirSync(join(folder, 'bin'));
+  writeFileSync(
+    join(folder, 'bin', 'cardauth.mjs'),
+    `process.on('SIGTERM', () => { console.log('drained'); process.exit(3); });
+     setInterval(() => undefined, 1000);
+     console.log([...process.argv.slice(2), process.env.AMQP_URL, process.env.DATABASE_URL].join(' '));`,
+  );
+  const demo = start('demo.mjs', '--orders', '5', '--keep');
+  await demo.waitForLine('demo --orders 5 --keep amqp://127.0.0.1:1 postgres://127.0.0.1:1/none');
+  demo.kill('SIGTERM');
+  await demo.waitForLine('drained');
+  assert.deepEqual(await demo.exited, { code: 3, signal: null });
 });
