@@ -93,7 +93,7 @@ for (const [end, how] of [
            args: ['-e', 'console.log("up"); setInterval(() => undefined, 1000)'],
            env: {}, cwd: directory, logFile: directory + '/log', stopSignals: ['SIGTERM', 'SIGKILL'],
          });
-         console.log('service', service.pid);
+         console.log('service ' + service.pid);
          if (${JSON.stringify(end)} === 'throw') throw new Error('as planned');
          if (${JSON.stringify(end)} === 'stop') await keeper.stop();`,
       ],

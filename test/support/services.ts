@@ -12,7 +12,8 @@ export interface TestServices {
 /** The broker and the database server that scripts/test.mjs found or started. */
 export function testServices(): TestServices {
   return {
-    amqpUrl: fromTestScript('CARDAUTH_TEST_AMQP_URL'),
+    // Of several nodes, as AMQP_URL may name, one is enough for a test.
+    amqpUrl: fromTestScript('CARDAUTH_TEST_AMQP_URL').replace(/,.*/, ''),
     databaseUrl: fromTestScript('CARDAUTH_TEST_DATABASE_URL'),
   };
 }

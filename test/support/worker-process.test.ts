@@ -53,7 +53,7 @@ test('the process is gone when its parent is killed, even while it is stopped', 
        const child = startProcess({ owner: { after() {} }, args: ['-e', ${JSON.stringify(talker)}] });
        await child.waitForLine('hello');
        child.kill('SIGSTOP');
-       console.log('child', child.pid);`,
+       console.log('child ' + child.pid);`,
     ],
   });
   const { text } = await parent.waitForLine('child');
