@@ -154,6 +154,19 @@ describe('a database that fails', () => {
     await claim(book);
   });
 
+  it('changes its schema under way: a connection with outdated statements is replaced', async (t) => {
+    const book = await openBook(database.url);
+    t.after(() => book.close({ deadlineMs: 100 }));
+    await claim(book);
+    await admin.query('alter table cardauth.orders alter card_brand type varchar(300)');
+    const terms = newTerms();
+    const decision = await waitFor('a claim to succeed again', async () => {
+      await untilAvailable(book);
+      return book.apply(terms.orderId, { kind: 'claim', terms });
+    });
+    assert.equal(decision.next.step, 'charge');
+  });
+
   it('loses its schema under way: not usable, and the reason says what to do', async (t) => {
     const lost = await migratedDatabase();
     t.after(() => lost.drop());

@@ -7,6 +7,7 @@ import pg from 'pg';
 import { RetriableError } from '../../topology/errors.ts';
 
 const MEANING: Readonly<Record<string, string>> = {
+  '0A000': 'its schema has changed under a running worker (0A000)',
   '23505': 'a value is there already (23505)',
   '23514': 'a rule of the schema is broken (23514)',
   '25006': 'it is read-only (25006); is this a standby?',
@@ -55,15 +56,23 @@ const DATA = ['21', '22', '23', '44', 'P0'];
 const SERIALIZATION_FAILURE = '40001';
 const DEADLOCK_DETECTED = '40P01';
 
+/** Prepared statements of a connection were made for a schema that has changed, or are gone. */
+const STALE_STATEMENTS = ['0A000', '26000'];
+/** After these a connection is of no use. */
+const ENDS_CONNECTION = ['08', '28', '3D', '57P', ...STALE_STATEMENTS];
+
 /**
  * SQLSTATE classes, and single codes, that say the database cannot be used now, by anyone: connection trouble, bad
  * or missing login, database or schema, no privilege, no resources, operator intervention, I/O, read-only.
  */
-const UNUSABLE = ['08', '28', '3D', '3F', '42', '53', '57', '58', '25006'];
+const UNUSABLE = ['08', '28', '3D', '3F', '42', '53', '57', '58', '25006', ...STALE_STATEMENTS];
 
-/** Whether the server answered, so that its connection is in order; only FATAL and PANIC end it. */
+/** The server refused a statement; its connection is in order and may be used again. */
 export function isAnsweredByServer(error: unknown): error is pg.DatabaseError {
-  return error instanceof pg.DatabaseError && error.severity === 'ERROR';
+  // By code, since the severity of an error is in the server's language.
+  if (!(error instanceof pg.DatabaseError) || error.code === undefined) return false;
+  const { code } = error;
+  return !ENDS_CONNECTION.some((prefix) => code.startsWith(prefix));
 }
 
 export function fromDatabase(error: unknown): RetriableError | RefusedByDatabase {
@@ -86,5 +95,8 @@ function connectionTrouble(error: unknown): string {
   if (error instanceof AggregateError) {
     return error.errors.map((each: unknown) => connectionTrouble(each)).join('; ');
   }
-  return error instanceof Error ? error.message : 'unknown trouble';
+  if (!(error instanceof Error)) return 'unknown trouble';
+  return error.message === 'Query read timeout'
+    ? 'it accepted a statement and did not answer in time'
+    : error.message;
 }
