@@ -28,7 +28,7 @@ export function scriptedScene(role: 'consume' | 'publish', urls = 'amqp://one') 
     clock,
     random,
     log: silentLog,
-    dial: broker.dial,
+    dial: (...call) => broker.dial(...call),
   });
   return { clock, broker, random, connection };
 }

@@ -194,7 +194,7 @@ export class ScriptedBroker {
   /** Hosts that refuse. */
   readonly down = new Set<string>();
 
-  readonly dial: Dial = (endpoint, _role, signal) => {
+  dial: Dial = (endpoint, _role, signal) => {
     this.dialled.push(endpoint.host);
     if (this.down.has(endpoint.host)) return Promise.reject(new Error('connect ECONNREFUSED'));
     const connection = new ScriptedConnection((channel) => {

@@ -5,12 +5,10 @@ import type { Clock } from '../../topology/clock.ts';
 import { withDeadline } from './deadline.ts';
 import type { Opened } from './keep-open.ts';
 
-/** A channel of amqplib with its end as a promise. */
+/** A channel of amqplib with its end as a promise. Closing it flushes everything sent on it before. */
 export interface OpenedChannel<C extends Channel> extends Opened {
   readonly channel: C;
   isOpen(): boolean;
-  /** Closes it, which flushes everything sent on it before; gives up after a while. Never rejects. */
-  close(): Promise<void>;
 }
 
 const CLOSE_TIMEOUT_MS = 5_000;

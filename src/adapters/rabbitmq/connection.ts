@@ -43,7 +43,6 @@ export interface Link extends Opened {
   blockedBecause(): string | undefined;
   openChannel(): Promise<OpenedChannel<Channel>>;
   openConfirmChannel(): Promise<OpenedChannel<ConfirmChannel>>;
-  close(): Promise<void>;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -104,9 +103,8 @@ export class BrokerConnection {
   }
 
   async close(): Promise<void> {
-    const stopped = this.#keeper.stop();
-    await this.#keeper.current?.close();
-    await stopped;
+    await this.#keeper.close();
+    await this.#keeper.over();
   }
 
   async #openAny(signal: AbortSignal): Promise<Link> {

@@ -101,15 +101,15 @@ export class Intake {
   async quiesce(): Promise<void> {
     this.#isQuiesced = true;
     this.#wantsConsumer = false;
-    void this.#keeper.stop();
+    this.#keeper.stopOpening();
     await this.#reconcile();
   }
 
   async close(): Promise<void> {
     await this.quiesce();
-    await this.#keeper.current?.close();
+    await this.#keeper.close();
     await this.#options.connection.close();
-    await this.#keeper.stop();
+    await this.#keeper.over();
   }
 
   async #open(signal: AbortSignal): Promise<ConsumingChannel> {

@@ -9,7 +9,7 @@
  * - `causedBelow` says that an end or failure is not this thing's own (the channel died because its connection did):
  *   then the next attempt begins at once, since what is below does its own waiting.
  * - A PermanentProblem (permanent until a person acts) goes straight to the longest wait.
- * - `stop` begins nothing new; whoever stops it closes what is open.
+ * - After `stopOpening` or `close` nothing new is opened; what an attempt still under way opens is closed at once.
  */
 import { nextFraction, type RandomSource } from '../../topology/random.ts';
 import type { Clock } from '../../topology/clock.ts';
@@ -18,6 +18,8 @@ import { sleep } from './deadline.ts';
 export interface Opened {
   /** Resolves, never rejects, when it is no longer usable: with the reason, in one line. */
   readonly ended: Promise<string>;
+  /** Resolves when it is closed, or gave up waiting for that; never rejects. */
+  close(): Promise<void>;
 }
 
 /** Trying again helps only after a person changed something; a rare attempt picks the change up without a restart. */
@@ -68,9 +70,17 @@ export class KeepOpen<T extends Opened> {
     this.#loop ??= this.#run();
   }
 
-  /** Resolves when the loop is out: at once, or when what is open has ended. */
-  async stop(): Promise<void> {
+  stopOpening(): void {
     this.#stopping.abort();
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.#current?.close();
+  }
+
+  /** Resolves when, after `stopOpening` or `close`, what was open or being opened has ended. */
+  async over(): Promise<void> {
     await this.#loop;
   }
 
@@ -89,6 +99,7 @@ export class KeepOpen<T extends Opened> {
       const opened = await open(signal);
       const openedAtMs = clock.nowMs();
       this.#current = opened;
+      if (signal.aborted) void opened.close();
       onChange({ kind: 'opened' });
       this.#trouble = await opened.ended;
       this.#current = undefined;

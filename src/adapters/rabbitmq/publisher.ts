@@ -140,9 +140,7 @@ export class Publisher {
       });
     }
     this.#stopWatchingBlocked();
-    const stopped = this.#keeper.stop();
-    await this.#keeper.current?.close();
-    await stopped;
+    await this.#keeper.close();
   }
 
   async #open(signal: AbortSignal): Promise<PublishingChannel> {

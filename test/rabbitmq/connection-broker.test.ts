@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { after, describe, it } from 'node:test';
+
+import { BrokerConnection } from '../../src/adapters/rabbitmq/connection.ts';
+import { parseAmqpUrls } from '../../src/adapters/rabbitmq/endpoint.ts';
+import { seededRandom } from '../../src/topology/random.ts';
+import { systemClock } from '../../src/topology/system-clock.ts';
+import { canAdministerBroker, createVhost, rabbitmqctl, testServices } from '../support/services.ts';
+import { startProxy } from '../support/tcp-proxy.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { silentLog } from './scene.ts';
+
+describe('a connection to a real broker', () => {
+  const { amqpUrl } = testServices();
+  const connections: BrokerConnection[] = [];
+  after(() => Promise.all(connections.map((connection) => connection.close())));
+
+  function connecting(urls: string, connectTimeoutMs = 300): BrokerConnection {
+    const connection = new BrokerConnection({
+      role: 'consume',
+      endpoints: parseAmqpUrls(urls),
+      clock: systemClock,
+      random: seededRandom(3),
+      log: silentLog,
+      connectTimeoutMs,
+    });
+    connections.push(connection);
+    connection.start();
+    return connection;
+  }
+
+  it('knows the broker version', async () => {
+    const connection = connecting(amqpUrl, 5_000);
+    const link = await waitFor('a link', () => connection.link);
+    assert.match(link.brokerVersion, /^\d+\.\d+/);
+  });
+
+  it('passes by a peer that accepts and never answers', async () => {
+    const sockets = new Set<Socket>();
+    const silent = createServer((socket) => {
+      sockets.add(socket);
+      socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
+      socket.resume();
+    });
+    silent.listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const alone = connecting(`amqp://127.0.0.1:${port}`);
+    await waitFor('the timeout', () => alone.unavailableBecause()?.includes('did not answer within 300 ms'));
+    await alone.close();
+    await waitFor('its sockets to be destroyed', () => sockets.size === 0);
+    const either = connecting(`amqp://127.0.0.1:${port},${amqpUrl}`, 1_000);
+    await waitFor('a link', () => either.link);
+    silent.close();
+  });
+
+  it('names vhost and refusal, and never the password', async () => {
+    const url = new URL(amqpUrl);
+    url.pathname = '/no-such-vhost';
+    const lost = connecting(url.href, 5_000);
+    const vhost = await waitFor('the refusal', () => refusalOf(lost));
+    assert.match(vhost, /no-such-vhost/);
+    url.pathname = '/';
+    url.password = 'hunter2';
+    const stranger = connecting(url.href, 5_000);
+    const login = await waitFor('the refusal', () => refusalOf(stranger));
+    assert.match(login, /ACCESS.REFUSED/);
+    assert.doesNotMatch(login, /hunter2/);
+  });
+
+  it('notices a frozen broker by its heartbeat and leaves no half-open socket', async () => {
+    const proxy = await startProxy({ target: amqpUrl });
+    const connection = connecting(`${proxy.url}?heartbeat=1`, 1_000);
+    await waitFor('a link', () => connection.link);
+    proxy.freeze();
+    await waitFor('the end of the link', () => connection.link === undefined, { timeoutMs: 5_000 });
+    await connection.close();
+    await proxy.close();
+  });
+
+  it(
+    'reconnects after the broker closed all connections by force',
+    { skip: !canAdministerBroker },
+    async () => {
+      const vhost = await createVhost();
+      const connection = connecting(vhost.url, 5_000);
+      await waitFor('a link', () => connection.link?.epoch === 1);
+      await rabbitmqctl('close_all_connections', '--vhost', vhost.name, 'test');
+      await waitFor('the next link', () => connection.link?.epoch === 2);
+      await connection.close();
+      await vhost.drop();
+    },
+  );
+});
+
+/** The broker's answer, not that there is none yet. */
+function refusalOf(connection: BrokerConnection): string | undefined {
+  const because = connection.unavailableBecause();
+  return because?.startsWith('cannot connect') === true ? because : undefined;
+}
