@@ -1,0 +1,72 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { speaksAmqp, waitUntilReady } from './ready.mjs';
+
+const startTimeoutMs = 90_000;
+const loopbackOnly = '-kernel inet_dist_use_interface {127,0,0,1}';
+
+/**
+ * A RabbitMQ node of our own below `directory`, with its own name, ports, cookie and epmd, none of the
+ * machine's configuration, and listeners on 127.0.0.1 only. Returns its `url` (guest/guest, vhost `/`) and
+ * `rabbitmqctl`: the `command` and `env` that administer it.
+ */
+export async function startRabbitmq({ keeper, binaries, directory, ports, plugins = [] }) {
+  const [amqpPort, distributionPort, epmdPort] = ports;
+  const home = join(directory, 'rabbitmq');
+  const env = writeSettings({ home, nodeName: `${basename(directory)}@localhost`, amqpPort, plugins });
+  Object.assign(env, {
+    RABBITMQ_NODE_PORT: String(amqpPort),
+    RABBITMQ_DIST_PORT: String(distributionPort),
+    ERL_EPMD_PORT: String(epmdPort),
+    ERL_EPMD_ADDRESS: '127.0.0.1',
+  });
+  // Nothing in this node outlives it, so nothing is gained by letting it say goodbye.
+  const common = { env, cwd: home, stopSignals: ['SIGKILL'] };
+
+  // Our own epmd in the foreground: one that Erlang starts for itself becomes a daemon that nobody ends.
+  await keeper.spawn({
+    ...common,
+    command: binaries.epmd,
+    args: ['-port', String(epmdPort), '-address', '127.0.0.1'],
+    logFile: join(directory, 'epmd.log'),
+  });
+
+  const logFile = join(directory, 'rabbitmq.log');
+  const server = await keeper.spawn({ ...common, command: binaries.server, args: [], logFile });
+  await waitUntilReady({
+    name: 'RabbitMQ',
+    probe: () => speaksAmqp(amqpPort),
+    timeoutMs: startTimeoutMs,
+    exited: server.exited,
+    logFile,
+  });
+  return { url: `amqp://guest:guest@127.0.0.1:${amqpPort}`, rabbitmqctl: { command: binaries.ctl, env } };
+}
+
+/** Writes the node's files and returns the environment that makes it, and rabbitmqctl, use nothing else. */
+function writeSettings({ home, nodeName, amqpPort, plugins }) {
+  mkdirSync(join(home, 'conf.d'), { recursive: true });
+  const write = (name, content) => {
+    const path = join(home, name);
+    writeFileSync(path, content);
+    return path;
+  };
+  return {
+    PATH: process.env.PATH,
+    HOME: home,
+    LANG: 'C.UTF-8',
+    RABBITMQ_NODENAME: nodeName,
+    RABBITMQ_MNESIA_BASE: join(home, 'data'),
+    RABBITMQ_LOG_BASE: join(home, 'log'),
+    RABBITMQ_LOGS: '-',
+    RABBITMQ_ENABLED_PLUGINS_FILE: write('enabled_plugins', `[${plugins.join(',')}].\n`),
+    RABBITMQ_CONF_ENV_FILE: write('rabbitmq-env.conf', ''),
+    RABBITMQ_CONFIG_FILE: write('rabbitmq.conf', `listeners.tcp.1 = 127.0.0.1:${amqpPort}\n`),
+    RABBITMQ_CONFIG_FILES: join(home, 'conf.d'),
+    RABBITMQ_ADVANCED_CONFIG_FILE: write('advanced.config', '[].\n'),
+    RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: loopbackOnly,
+    RABBITMQ_CTL_ERL_ARGS: loopbackOnly,
+    // The script then becomes the node instead of waiting for it as its child.
+    RUNNING_UNDER_SYSTEMD: 'true',
+  };
+}
