@@ -1,8 +1,28 @@
 import type { Streams, Tuple, Values } from './tuple.ts';
 
+/**
+ * The stream that every bolt has besides its own: what a NonRetriableError ended. Without a consumer the tuple
+ * fails instead of being acked, so that nothing is dropped silently.
+ */
+export const ERROR_STREAM = 'error';
+
+/** What the error stream carries: the error, and the values of the tuple that it ended. */
+export interface ErrorValues extends Values {
+  readonly error: unknown;
+  readonly values: Values;
+}
+
 export interface TaskContext {
   readonly component: string;
   readonly task: number;
+}
+
+/** A tick: a bolt that declares `tickEveryMs` gets one at most this often, and never two queued a task. */
+export interface Tick {
+  /** Monotonic milliseconds at which it was due. */
+  readonly dueMs: number;
+  /** How many were left out since the tick before, because that one was still waiting or the process stalled. */
+  readonly missed: number;
 }
 
 /**
@@ -18,6 +38,11 @@ export interface BasicBolt<In extends Values = Values, Out extends Streams = Str
     tuple: Tuple<In>,
     emit: <S extends keyof Out & string>(stream: S, values: Out[S]) => void,
   ): Promise<void> | void;
+  /** What it emits belongs to no tuple tree. */
+  tick?(
+    tick: Tick,
+    emit: <S extends keyof Out & string>(stream: S, values: Out[S]) => void,
+  ): Promise<void> | void;
   cleanup?(): Promise<void> | void;
 }
 
@@ -29,6 +54,7 @@ export interface RichBolt<In extends Values = Values, Out extends Streams = Stre
   readonly kind: 'rich';
   prepare(context: TaskContext, collector: BoltCollector<Out>): Promise<void> | void;
   execute(tuple: Tuple<In>): Promise<void> | void;
+  tick?(tick: Tick): Promise<void> | void;
   cleanup?(): Promise<void> | void;
 }
 

@@ -21,3 +21,8 @@ export class NonRetriableError extends Error {
     this.errorClass = options.errorClass;
   }
 }
+
+/** A bolt or spout used the runtime against its contract: a bug in it. */
+export class TopologyUsageError extends Error {
+  override readonly name = 'TopologyUsageError';
+}

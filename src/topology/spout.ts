@@ -36,7 +36,8 @@ export interface SpoutContext {
 export interface SpoutCollector<Out extends Streams = Streams> {
   /**
    * Emits reliably: the tree is tracked under `messageId`, which must not have a live tree (`duplicate`).
-   * `at-cap` means that maxSpoutPending trees are alive: keep the tuple, `nextTuples` will be called.
+   * `at-cap` means that there is no room, because maxSpoutPending trees are alive or the topology is paused:
+   * keep the tuple, `nextTuples` will be called. `stopped` means that it never will be: give the tuple back.
    */
   emit<S extends keyof Out & string>(
     stream: S,
@@ -44,8 +45,8 @@ export interface SpoutCollector<Out extends Streams = Streams> {
     values: Out[S],
     options?: EmitOptions,
   ): 'emitted' | 'at-cap' | 'duplicate' | 'stopped';
-  /** Emits a tuple that nobody tracks. */
-  emitUnreliable<S extends keyof Out & string>(stream: S, values: Out[S]): void;
+  /** Emits a tuple that nobody tracks; false when it was dropped because a mailbox was full or work has ended. */
+  emitUnreliable<S extends keyof Out & string>(stream: S, values: Out[S]): boolean;
   /** Whether a tree of this message id is alive in this process. */
   isPending(messageId: string): boolean;
   /** How many more trees may be started now. */

@@ -57,7 +57,12 @@ export class Database {
         );
       },
     });
-    this.#pool.on('connect', (client) => this.#clients.add(client));
+    this.#pool.on('connect', (client) => {
+      this.#clients.add(client);
+      // While a client is in use the pool does not listen; an error without a listener would end the process. The
+      // statement that was running rejects by itself.
+      client.on('error', () => undefined);
+    });
     this.#pool.on('remove', (client) => this.#clients.delete(client));
     // An idle connection went away. The next statement opens another one, or says why it cannot.
     this.#pool.on('error', (error) => {
@@ -82,7 +87,7 @@ export class Database {
     }
   }
 
-  /** Waits for running statements, which have their walls; then for the server's goodbye, but not for long. */
+  /** Cuts off what is running; waits for the goodbye of the server, but not for long. */
   async close(): Promise<void> {
     const ended = this.#pool.end();
     await Promise.all([...this.#clients].map(endClient));

@@ -62,7 +62,7 @@ const DEADLOCK_DETECTED = '40P01';
 const UNUSABLE = ['08', '28', '3D', '3F', '42', '53', '57', '58', '25006'];
 
 /** Whether the server answered, so that its connection is in order; only FATAL and PANIC end it. */
-export function isAnsweredByServer(error: unknown): boolean {
+export function isAnsweredByServer(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError && error.severity === 'ERROR';
 }
 

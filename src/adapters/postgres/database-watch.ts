@@ -17,6 +17,8 @@ export class DatabaseWatch implements Availability {
   readonly #listeners = new Set<() => void>();
   #reason: string | undefined = 'not connected yet';
   #probing = false;
+  /** Trouble was reported since the running probe began: what it finds is no longer news. */
+  #troubledMeanwhile = false;
   #stopped = false;
   #pause: Timer | undefined;
 
@@ -47,6 +49,7 @@ export class DatabaseWatch implements Availability {
   /** Somebody ran into trouble with the database. */
   reportTrouble(reason: string): void {
     this.#change(reason);
+    this.#troubledMeanwhile = true;
     this.#probeNow(FIRST_PAUSE_MS);
   }
 
@@ -58,13 +61,15 @@ export class DatabaseWatch implements Availability {
   #probeNow(pauseMs: number): void {
     if (this.#probing || this.#stopped) return;
     this.#probing = true;
+    this.#troubledMeanwhile = false;
     void this.#probe().then((reason) => {
       if (this.#stopped) return;
-      this.#change(reason);
-      if (reason === undefined) {
+      if (reason === undefined && !this.#troubledMeanwhile) {
         this.#probing = false;
+        this.#change(undefined);
         return;
       }
+      this.#change(reason ?? this.#reason);
       this.#pause = this.#clock.setTimer(pauseMs, () => {
         this.#probing = false;
         this.#probeNow(Math.min(pauseMs * 2, LONGEST_PAUSE_MS));

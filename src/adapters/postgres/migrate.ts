@@ -7,7 +7,7 @@ import type pg from 'pg';
 
 import type { Log } from '../../ports/log.ts';
 import { connectClient, endClient, run } from './connection.ts';
-import { RefusedByDatabase } from './database-error.ts';
+import { fromDatabase, isAnsweredByServer } from './database-error.ts';
 import { readMigrations, type Migration } from './migration-files.ts';
 import { APPLIED, driftOf, type AppliedMigration } from './schema-problem.ts';
 import { LOCK_CLASS } from './worker-session.ts';
@@ -78,16 +78,22 @@ const RECORD = 'insert into cardauth.schema_migrations (version, name, checksum)
 
 async function applyMigration(client: pg.Client, { version, name, checksum, sql }: Migration): Promise<void> {
   try {
-    await run(client, 'begin');
-    await run(client, sql);
-    await run(client, RECORD, [version, name, checksum]);
-    await run(client, 'commit');
+    await client.query('begin');
+    await client.query(sql);
+    await client.query(RECORD, [version, name, checksum]);
+    await client.query('commit');
   } catch (error) {
-    if (error instanceof RefusedByDatabase) {
-      throw new Error(`migration ${name} failed: ${error.message}`, { cause: error });
-    }
-    throw error;
+    throw migrationError(name, error);
   }
+}
+
+/** Errors of class 42 are about the SQL itself and quote nothing but it; others may quote rows. */
+function migrationError(name: string, error: unknown): Error {
+  if (!isAnsweredByServer(error)) return fromDatabase(error);
+  const { code = 'none', constraint = '', message } = error;
+  return new Error(
+    `migration ${name} failed: SQLSTATE ${code}: ${code.startsWith('42') ? message : constraint}`,
+  );
 }
 
 async function isPrepared(client: pg.Client): Promise<boolean> {

@@ -60,6 +60,7 @@ export class PostgresOrderBook implements OrderBook {
   #commitIsDue = false;
   /** Called when the last fact is answered; set while closing. */
   #whenEmpty: (() => void) | undefined;
+  #closed: Promise<void> | undefined;
 
   /** Throws when the URL cannot be read; connects to nothing yet. */
   constructor(options: OrderBookOptions) {
@@ -115,9 +116,14 @@ export class PostgresOrderBook implements OrderBook {
 
   /**
    * Takes no more facts, waits for the answers to those it has, for `deadlineMs` at the most, rejects the rest, gives
-   * the worker session back and disconnects.
+   * the worker session back and disconnects. A second call waits for the first one.
    */
-  async close({ deadlineMs }: { readonly deadlineMs: number }): Promise<void> {
+  close({ deadlineMs }: { readonly deadlineMs: number }): Promise<void> {
+    this.#closed ??= this.#close(deadlineMs);
+    return this.#closed;
+  }
+
+  async #close(deadlineMs: number): Promise<void> {
     await new Promise<void>((resolve) => {
       const deadline = this.#options.clock.setTimer(deadlineMs, resolve);
       this.#whenEmpty = () => {

@@ -8,12 +8,16 @@ import type { Attempt, Decision, OrderFact, OrderStatus, StoredOrder } from '../
 import type { OrderId } from '../../domain/order.ts';
 import type { AuthorizationOutcome } from '../../domain/outcome.ts';
 
+/** Select list of an AttemptRow, for `cardauth.attempts a`. */
+export const ATTEMPT_COLUMNS = `
+  a.idempotency_key, a.claim, a.owner, ${asMs('a.lease_until')}, ${asMs('a.key_used_since')}, a.maybe_sent, a.state,
+  a.decline_class`;
+
 /** Select list of an OrderRow, for `cardauth.orders o` left-joined with `cardauth.attempts a`. */
 export const ORDER_COLUMNS = `
   o.customer_id, o.status, o.status_reason, o.amount_minor::text, o.currency, o.fingerprint, o.card_brand,
   o.card_last4, o.generation, o.attempts, o.gateway_reference, ${asMs('o.decided_at')}, ${asMs('o.notified_at')},
-  o.version, a.idempotency_key, a.claim, a.owner, ${asMs('a.lease_until')}, ${asMs('a.key_used_since')},
-  a.maybe_sent, a.state, a.decline_class`;
+  o.version, ${ATTEMPT_COLUMNS}`;
 
 /** Reads a timestamptz as milliseconds, under its own name with `_ms` added. */
 export function asMs(column: string): string {
@@ -21,7 +25,9 @@ export function asMs(column: string): string {
   return `(extract(epoch from ${column}) * 1000)::float8 as ${name}_ms`;
 }
 
-export interface OrderRow extends AttemptRow {
+export type OrderRow = OrderOnlyRow & (AttemptRow | { readonly idempotency_key: null });
+
+interface OrderOnlyRow {
   readonly order_id: string;
   readonly customer_id: string;
   readonly status: OrderStatus;
@@ -39,9 +45,9 @@ export interface OrderRow extends AttemptRow {
   readonly version: number;
 }
 
-/** The order's current attempt; all null when its generation has none yet. */
+/** All null on an order whose generation has no attempt yet. */
 export interface AttemptRow {
-  readonly idempotency_key: string | null;
+  readonly idempotency_key: string;
   readonly claim: number;
   readonly owner: number;
   readonly lease_until_ms: number | null;
@@ -64,7 +70,7 @@ export function storedOrder(row: OrderRow): StoredOrder {
     statusReason: row.status_reason ?? undefined,
     generation: row.generation,
     attempts: row.attempts,
-    attempt: storedAttempt(row),
+    attempt: row.idempotency_key === null ? undefined : storedAttempt(row),
     gatewayReference: row.gateway_reference ?? undefined,
     decidedAtMs: wholeMs(row.decided_at_ms),
     notifiedAtMs: wholeMs(row.notified_at_ms),
@@ -72,8 +78,7 @@ export function storedOrder(row: OrderRow): StoredOrder {
   };
 }
 
-function storedAttempt(row: AttemptRow): Attempt | undefined {
-  if (row.idempotency_key === null) return undefined;
+export function storedAttempt(row: AttemptRow): Attempt {
   return {
     idempotencyKey: row.idempotency_key,
     claim: row.claim,

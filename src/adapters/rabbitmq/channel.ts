@@ -1,0 +1,55 @@
+import type { Channel } from 'amqplib';
+
+import type { Log } from '../../ports/log.ts';
+import type { Clock } from '../../topology/clock.ts';
+import { withDeadline } from './deadline.ts';
+import type { Opened } from './keep-open.ts';
+
+/** A channel of amqplib with its end as a promise. */
+export interface OpenedChannel<C extends Channel> extends Opened {
+  readonly channel: C;
+  isOpen(): boolean;
+  /** Closes it, which flushes everything sent on it before; gives up after a while. Never rejects. */
+  close(): Promise<void>;
+}
+
+const CLOSE_TIMEOUT_MS = 5_000;
+
+/**
+ * To be called in the tick in which the channel appears: an `error` without a listener would end the process. The
+ * `handler-error` listener keeps amqplib from closing the channel with 541 when a callback of ours throws.
+ */
+export function openedChannel<C extends Channel>(channel: C, clock: Clock, log: Log): OpenedChannel<C> {
+  let isOpen = true;
+  let lastError: string | undefined;
+  const ended = new Promise<string>((resolve) => {
+    channel.on('error', (error) => {
+      lastError = error.message;
+    });
+    channel.on('close', () => {
+      isOpen = false;
+      resolve(lastError ?? 'the channel was closed');
+    });
+  });
+  channel.on('handler-error', (error, eventName) => {
+    log.error({ err: error, eventName }, 'a listener of a RabbitMQ channel threw: this is a bug');
+  });
+  return {
+    channel,
+    ended,
+    isOpen: () => isOpen,
+    close: async () => {
+      if (!isOpen) return;
+      try {
+        await withDeadline(
+          clock,
+          CLOSE_TIMEOUT_MS,
+          'closing a channel',
+          Promise.race([channel.close(), ended]),
+        );
+      } catch {
+        // It was closing already, or nobody answers; then the end of the connection ends it.
+      }
+    },
+  };
+}

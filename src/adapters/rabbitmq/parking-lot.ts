@@ -1,0 +1,75 @@
+/**
+ * Parks orders in `<prefix>.parked`, a queue without TTL or limit, from where operators take them.
+ *
+ * Headers say why: `cardauth-park-reason`, `cardauth-class`, `cardauth-attempts`, `cardauth-first-seen`,
+ * `cardauth-parked-at`, `cardauth-error`, `cardauth-origin-queue`, `-exchange` and `-routing-key`, and
+ * `cardauth-order-id` when it is known. The body is byte-identical when the worker could read it; one that it could
+ * not read may hold card data anywhere and is redacted.
+ */
+import type { ParkedOrder, ParkingLot } from '../../ports/parking-lot.ts';
+import type { Clock } from '../../topology/clock.ts';
+import { parkedQueueOf } from './declare.ts';
+import type { Publication, Publisher } from './publisher.ts';
+import { redactedBody, scrubbedHeaders, scrubbedText } from './redaction.ts';
+import { definedOnly, isUnpublishable, withHeaders } from './retry-copies.ts';
+
+export interface BrokerParkingLotOptions {
+  readonly publisher: Pick<Publisher, 'publish'>;
+  readonly prefix: string;
+  readonly workerVersion: string;
+  readonly clock: Clock;
+}
+
+const LONGEST_ERROR_BYTES = 2_048;
+
+export class BrokerParkingLot implements ParkingLot {
+  readonly #options: BrokerParkingLotOptions;
+
+  constructor(options: BrokerParkingLotOptions) {
+    this.#options = options;
+  }
+
+  async park(parked: ParkedOrder): Promise<void> {
+    const { publisher } = this.#options;
+    const publication = this.#publicationOf(parked);
+    try {
+      await publisher.publish(publication);
+    } catch (error) {
+      if (!isUnpublishable(error)) throw error;
+      await publisher.publish(withHeaders(publication, this.#ownHeaders(parked)));
+    }
+  }
+
+  #publicationOf(parked: ParkedOrder): Publication {
+    const { message, readable } = parked;
+    return {
+      exchange: '',
+      routingKey: parkedQueueOf(this.#options.prefix),
+      body: readable ? message.body : redactedBody(message.body),
+      properties: {
+        ...definedOnly({
+          messageId: message.messageId,
+          contentType: message.contentType,
+          correlationId: message.correlationId,
+        }),
+        headers: { ...scrubbedHeaders(message.headers), ...this.#ownHeaders(parked) },
+      },
+    };
+  }
+
+  #ownHeaders({ message, orderId, reason, class: parkClass, error }: ParkedOrder): Record<string, unknown> {
+    return {
+      'cardauth-park-reason': reason,
+      'cardauth-class': parkClass,
+      'cardauth-attempts': message.attempt,
+      'cardauth-first-seen': new Date(message.firstSeenMs).toISOString(),
+      'cardauth-parked-at': new Date(this.#options.clock.wallMs()).toISOString(),
+      'cardauth-error': scrubbedText(error, LONGEST_ERROR_BYTES),
+      'cardauth-origin-queue': message.origin.queue,
+      'cardauth-origin-exchange': message.origin.exchange,
+      'cardauth-origin-routing-key': message.origin.routingKey,
+      'cardauth-order-id': orderId,
+      'cardauth-worker-version': this.#options.workerVersion,
+    };
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * Sends an order's message to a level queue, from where the broker brings it back to the orders queue after the
+ * level's time: the body byte-identical, the message id kept, the attempt count in a header of ours. The caller
+ * settles the original only after `send` resolved; dying in between duplicates the message, which the claim absorbs.
+ */
+import { RetriableError } from '../../topology/errors.ts';
+import { levelQueueOf } from './declare.ts';
+import { ATTEMPT_HEADER, EXHAUSTED_HEADER, FIRST_SEEN_HEADER, type Delivery } from './delivery.ts';
+import type { Publication, Publisher } from './publisher.ts';
+
+export interface RetryCopiesOptions {
+  readonly publisher: Pick<Publisher, 'publish'>;
+  readonly prefix: string;
+  readonly ordersQueue: string;
+  /** At least one, in milliseconds, ascending. */
+  readonly levelsMs: readonly number[];
+}
+
+export class RetryCopies {
+  readonly #options: RetryCopiesOptions;
+
+  constructor(options: RetryCopiesOptions) {
+    if (options.levelsMs.length === 0) throw new RangeError('retry copies need at least one level queue');
+    this.#options = options;
+  }
+
+  /** Resolves when the copy is safe in the first level of at least `waitMs` (the longest, if none is). */
+  async send(delivery: Delivery, waitMs: number): Promise<void> {
+    const { publisher } = this.#options;
+    const publication = this.#copyOf(delivery, waitMs);
+    try {
+      await publisher.publish(publication);
+    } catch (error) {
+      if (!isUnpublishable(error)) throw error;
+      // The publisher's own headers, as amqplib decoded them, have no encoding: the order matters, they do not.
+      await publisher.publish(withHeaders(publication, ownHeaders(delivery)));
+    }
+  }
+
+  #copyOf(delivery: Delivery, waitMs: number): Publication {
+    const { prefix, ordersQueue, levelsMs } = this.#options;
+    const levelMs = levelsMs.find((ms) => ms >= waitMs) ?? Math.max(...levelsMs);
+    const { message, raw } = delivery;
+    return {
+      exchange: '',
+      routingKey: levelQueueOf(prefix, ordersQueue, levelMs),
+      body: message.body,
+      properties: {
+        // Not kept: expiration and user id, which would drop or refuse the copy, and reply-to, which nobody awaits.
+        ...definedOnly({
+          messageId: message.messageId,
+          contentType: message.contentType,
+          correlationId: message.correlationId,
+          contentEncoding: stringOf(raw.properties.contentEncoding),
+          type: stringOf(raw.properties.type),
+          appId: stringOf(raw.properties.appId),
+        }),
+        headers: { ...message.headers, ...ownHeaders(delivery) },
+      },
+    };
+  }
+}
+
+export function isUnpublishable(error: unknown): boolean {
+  return error instanceof RetriableError && error.errorClass === 'unpublishable';
+}
+
+export function withHeaders(publication: Publication, headers: Record<string, unknown>): Publication {
+  return { ...publication, properties: { ...publication.properties, headers } };
+}
+
+/** Without the keys whose value is undefined. */
+export function definedOnly<T extends Record<string, unknown>>(
+  record: T,
+): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+}
+
+function ownHeaders({ message, exhaustedBecause }: Delivery): Record<string, unknown> {
+  return {
+    [ATTEMPT_HEADER]: message.attempt,
+    [FIRST_SEEN_HEADER]: new Date(message.firstSeenMs).toISOString(),
+    [EXHAUSTED_HEADER]: exhaustedBecause,
+  };
+}
+
+function stringOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,56 @@
+import { nextFraction, type RandomSource } from './random.ts';
+import type { TreeFailure } from './spout.ts';
+
+/** How one class of errors is replayed. */
+export interface BackoffRule {
+  /** Ceiling of the first delay; it doubles with every further replay. */
+  readonly baseMs: number;
+  /** The ceiling never grows beyond this. */
+  readonly capMs: number;
+  /** Replays granted before the tuple is exhausted; Infinity for no end. */
+  readonly maxReplays: number;
+}
+
+export interface ReplayRules {
+  readonly otherwise: BackoffRule;
+  /** Rules by `TreeFailure.errorClass`. */
+  readonly byErrorClass?: Readonly<Record<string, BackoffRule>>;
+  /** A bolt's own wish (`retryAfterMs`) is honoured up to this. */
+  readonly longestRetryAfterMs?: number;
+}
+
+export type ReplayDecision =
+  { readonly kind: 'replay'; readonly delayMs: number } | { readonly kind: 'exhausted' };
+
+const SHORTEST_DELAY_MS = 1;
+const ONE_HOUR_MS = 3_600_000;
+
+/**
+ * Exponential backoff with full jitter (Brooker, "Exponential Backoff And Jitter", AWS 2015): the delay is uniform
+ * in (0, ceiling], and the ceiling doubles from `baseMs` to `capMs`. `replaysSoFar` is 0 at the first failure. A
+ * bolt's `retryAfterMs` is a lower bound of the delay.
+ */
+export function decideReplay(
+  rules: ReplayRules,
+  failure: Pick<TreeFailure, 'errorClass' | 'retryAfterMs'>,
+  replaysSoFar: number,
+  random: RandomSource,
+): ReplayDecision {
+  const rule = ruleFor(rules, failure.errorClass);
+  if (replaysSoFar >= rule.maxReplays) return { kind: 'exhausted' };
+  const jitteredMs = Math.ceil((1 - nextFraction(random)) * backoffCeilingMs(rule, replaysSoFar));
+  const wishedMs = Math.min(failure.retryAfterMs ?? 0, rules.longestRetryAfterMs ?? ONE_HOUR_MS);
+  return { kind: 'replay', delayMs: Math.max(SHORTEST_DELAY_MS, jitteredMs, wishedMs) };
+}
+
+/** base * 2^replaysSoFar, saturating at the cap: an exponent of 10^6 gives the cap, never 0, NaN or Infinity. */
+export function backoffCeilingMs(rule: BackoffRule, replaysSoFar: number): number {
+  const exponent = Math.min(Math.max(replaysSoFar, 0), 1023);
+  return Math.max(SHORTEST_DELAY_MS, Math.min(rule.capMs, rule.baseMs * 2 ** exponent));
+}
+
+function ruleFor(rules: ReplayRules, errorClass: string): BackoffRule {
+  const byErrorClass = rules.byErrorClass;
+  if (byErrorClass === undefined || !Object.hasOwn(byErrorClass, errorClass)) return rules.otherwise;
+  return byErrorClass[errorClass] ?? rules.otherwise;
+}

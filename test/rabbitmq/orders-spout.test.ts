@@ -1,0 +1,429 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+
+import {
+  OrdersSpout,
+  type OrdersSpoutOptions,
+  type OrderStreams,
+} from '../../src/adapters/rabbitmq/orders-spout.ts';
+import type { Delivery } from '../../src/adapters/rabbitmq/delivery.ts';
+import type { OrderMessage } from '../../src/ports/message.ts';
+import type { ParkedOrder } from '../../src/ports/parking-lot.ts';
+import type { SpoutCollector } from '../../src/topology/spout.ts';
+import { failure, pass, scriptedScene, settled, silentLog } from './scene.ts';
+
+interface OrderValues {
+  readonly message: OrderMessage;
+  readonly [field: string]: unknown;
+}
+
+describe('the orders spout', () => {
+  it('emits what was delivered and acks it when its tree is complete', async () => {
+    const { channel, emitted, spout } = await consuming();
+    channel().deliver('A');
+    assert.deepEqual(emitted(), ['orders A']);
+    assert.deepEqual(channel().acked, []);
+    spout.ack('A');
+    assert.deepEqual(channel().acked, [1]);
+    spout.ack('A');
+    assert.deepEqual(channel().acked, [1]);
+  });
+
+  it('asks for as many as may be pending and held, each to be acked', async () => {
+    const { channel } = await consuming({ maxSpoutPending: 8, mostHeld: 3 });
+    assert.equal(channel().prefetched, 11);
+  });
+
+  it('keeps what does not fit under the cap, in order', async () => {
+    const { channel, collector, emitted, spout } = await consuming();
+    collector.cap = 1;
+    for (const id of ['A', 'B', 'C']) channel().deliver(id);
+    assert.deepEqual(emitted(), ['orders A']);
+    spout.ack('A');
+    collector.end('A');
+    assert.deepEqual(emitted(), ['orders A', 'orders B']);
+  });
+
+  it('lets a copy of a live order wait for the first outcome, and then run', async () => {
+    const { channel, collector, emitted, spout } = await consuming();
+    channel().deliver('A');
+    channel().deliver('A');
+    assert.deepEqual(emitted(), ['orders A']);
+    spout.ack('A');
+    collector.end('A');
+    assert.deepEqual(emitted(), ['orders A', 'orders A']);
+    spout.ack('A');
+    assert.deepEqual(channel().acked, [1, 2]);
+  });
+
+  it('holds a short wait in process and counts the attempt', async () => {
+    const { channel, clock, emitted, fail, values } = await consuming();
+    channel().deliver('A');
+    fail('A');
+    await pass(clock, 1_000);
+    assert.deepEqual(emitted(), ['orders A', 'orders A']);
+    assert.equal(values().message.attempt, 1);
+    assert.deepEqual(channel().givenBack, []);
+  });
+
+  it('moves a longer wait to a level, and acks only after the copy is confirmed', async () => {
+    const { channel, copies, fail } = await consuming();
+    channel().deliver('A', { 'cardauth-attempt': 2 });
+    fail('A', { retryAfterMs: 60_000 });
+    assert.deepEqual(
+      copies.sent.map(({ delivery, waitMs }) => [delivery.message.attempt, waitMs]),
+      [[3, 60_000]],
+    );
+    assert.deepEqual(channel().acked, []);
+    copies.sent[0]?.confirm();
+    await settledMicrotasks();
+    assert.deepEqual(channel().acked, [1]);
+  });
+
+  it('moves a short wait too when too many are held', async () => {
+    const { channel, copies, fail } = await consuming({ mostHeld: 1 });
+    for (const id of ['A', 'B']) channel().deliver(id);
+    fail('A');
+    fail('B');
+    assert.deepEqual(
+      copies.sent.map(({ delivery }) => delivery.message.body.toString()),
+      ['B'],
+    );
+  });
+
+  it('holds an order whose copy cannot be published', async () => {
+    const { channel, clock, copies, emitted, fail } = await consuming();
+    channel().deliver('A');
+    fail('A', { retryAfterMs: 60_000 });
+    copies.sent[0]?.refuse();
+    await pass(clock, 30_000);
+    assert.deepEqual(emitted(), ['orders A', 'orders A']);
+    assert.deepEqual([channel().acked, channel().givenBack], [[], []]);
+  });
+
+  it('gives an order back that was here for too long and cannot be moved', async () => {
+    const { channel, clock, copies, fail } = await consuming();
+    channel().deliver('A');
+    await pass(clock, 600_000);
+    fail('A');
+    copies.sent[0]?.refuse();
+    await settled(clock);
+    assert.deepEqual(channel().givenBack, [1]);
+  });
+
+  it('emits on `exhausted` when no replay is left, and acks what the parking bolt acked', async () => {
+    const { channel, emitted, fail, spout, values } = await consuming();
+    channel().deliver('A', { 'cardauth-attempt': 3 });
+    fail('A');
+    assert.deepEqual(emitted(), ['orders A', 'exhausted A']);
+    assert.match(String(values()['exhaustedBecause']), /^3 replays since .*authorize.*database, explicit$/);
+    spout.ack('A');
+    assert.deepEqual(channel().acked, [1]);
+  });
+
+  it('never gives up on an exhausted order that could not be parked', async () => {
+    const { channel, clock, copies, emitted, fail, spout } = await consuming();
+    channel().deliver('A', { 'cardauth-attempt': 3 });
+    fail('A');
+    fail('A');
+    await pass(clock, 5_000);
+    assert.deepEqual(emitted(), ['orders A', 'exhausted A', 'exhausted A']);
+    fail('A', { retryAfterMs: 60_000 });
+    const copy = copies.sent[0]?.delivery;
+    assert.ok(copy?.exhaustedBecause);
+    copies.sent[0]?.confirm();
+    await settled(clock);
+    channel().deliver('A', { 'cardauth-attempt': 5, 'cardauth-exhausted': copy.exhaustedBecause });
+    assert.equal(emitted().at(-1), 'exhausted A');
+    spout.ack('A');
+    assert.deepEqual(channel().acked, [1, 2]);
+  });
+
+  it('gives a delivery back when the topology shuts down', async () => {
+    const { channel, fail } = await consuming();
+    channel().deliver('A');
+    fail('A', { reason: 'shutdown' });
+    assert.deepEqual([channel().acked, channel().givenBack], [[], [1]]);
+  });
+
+  it('parks unread what the scheme throws on, and acks it once that worked', async () => {
+    const { channel, clock, emitted, parked } = await consuming();
+    parked.refusals = 1;
+    channel().deliver('throw');
+    await settled(clock);
+    assert.deepEqual(channel().acked, []);
+    await pass(clock, 5_000);
+    assert.deepEqual([parked.orders.at(-1)?.reason, parked.orders.at(-1)?.readable], ['worker_error', false]);
+    assert.deepEqual([channel().acked, emitted()], [[1], []]);
+  });
+
+  describe('when its channel dies', () => {
+    it('settles nothing of it on the next channel, where another order has the same tag', async () => {
+      const { channel, clock, spout } = await consuming();
+      channel().deliver('A');
+      channel().die('reset');
+      await pass(clock, 200);
+      assert.equal(channel().deliver('B'), 1);
+      spout.ack('A');
+      assert.deepEqual([channel().acked, channel().givenBack], [[], []]);
+      assert.equal(spout.counts.stale, 1);
+      spout.ack('B');
+      assert.deepEqual(channel().acked, [1]);
+    });
+
+    it('lets the redelivered copy wait for the tree that goes on', async () => {
+      const { channel, clock, collector, emitted, spout } = await consuming();
+      channel().deliver('A');
+      channel().die('reset');
+      await pass(clock, 200);
+      channel().deliver('A');
+      assert.deepEqual(emitted(), ['orders A']);
+      spout.ack('A');
+      collector.end('A');
+      assert.deepEqual(emitted(), ['orders A', 'orders A']);
+    });
+
+    it('hands attempt and wait of a tree that fails on to the redelivered copy', async () => {
+      const { channel, clock, emitted, fail, values } = await consuming();
+      channel().deliver('A', { 'cardauth-attempt': 1 });
+      channel().die('reset');
+      await pass(clock, 200);
+      channel().deliver('A', { 'cardauth-attempt': 1 });
+      fail('A');
+      assert.deepEqual(emitted(), ['orders A']);
+      await pass(clock, 1_000);
+      assert.deepEqual(emitted(), ['orders A', 'orders A']);
+      assert.equal(values().message.attempt, 2);
+    });
+
+    it('forgets what was waiting', async () => {
+      const { channel, clock, collector, emitted, fail } = await consuming();
+      channel().deliver('held');
+      fail('held');
+      collector.cap = 0;
+      channel().deliver('fresh');
+      channel().die('reset');
+      collector.cap = 10;
+      await pass(clock, 2_000);
+      assert.deepEqual(emitted(), ['orders held']);
+    });
+
+    it('acks no original whose copy was confirmed too late, and lets its redelivery run', async () => {
+      const { channel, clock, copies, emitted, fail } = await consuming();
+      channel().deliver('A');
+      fail('A', { retryAfterMs: 60_000 });
+      channel().die('reset');
+      await pass(clock, 200);
+      channel().deliver('A');
+      copies.sent[0]?.confirm();
+      await settled(clock);
+      assert.deepEqual(channel().acked, []);
+      assert.deepEqual(emitted(), ['orders A', 'orders A']);
+    });
+  });
+
+  it('consumes again after the broker cancelled the consumer, and readiness says so meanwhile', async () => {
+    const { broker, channel, clock, spout } = await consuming();
+    channel().consumer?.(null);
+    await settledMicrotasks();
+    assert.match(spout.availability.unavailableBecause() ?? '', /cancelled the consumer/);
+    await pass(clock, 200);
+    assert.equal(broker.connection.channels.length, 2);
+    assert.equal(spout.availability.unavailableBecause(), undefined);
+    channel().deliver('B');
+    spout.ack('B');
+    assert.deepEqual(channel().acked, [1]);
+  });
+
+  it('gives a channel up whose calls are not answered', async () => {
+    const { broker, channel, clock, spout } = await consuming();
+    const silent = channel();
+    silent.silentOn.add('cancel');
+    spout.deactivate();
+    await pass(clock, 10_200);
+    assert.equal(silent.isClosed, true);
+    assert.equal(broker.connection.channels.length, 2);
+    assert.equal(channel().consumer, undefined);
+  });
+
+  describe('when it is paused', () => {
+    it('cancels the consumer, keeps what waits, and goes on with it', async () => {
+      const { channel, clock, collector, emitted, spout } = await consuming();
+      collector.cap = 0;
+      channel().deliver('A');
+      spout.deactivate();
+      channel().deliver('before cancel-ok');
+      await settled(clock);
+      assert.equal(channel().consumer, undefined);
+      collector.cap = 10;
+      spout.nextTuples(10);
+      assert.deepEqual(emitted(), []);
+      spout.activate();
+      spout.nextTuples(10);
+      await settled(clock);
+      assert.deepEqual(emitted(), ['orders A', 'orders before cancel-ok']);
+      assert.ok(channel().consumer);
+    });
+
+    it('gives back what waits after a minute, and what fails later goes to a level', async () => {
+      const { channel, clock, copies, collector, fail, spout } = await consuming();
+      channel().deliver('live');
+      collector.cap = 1;
+      channel().deliver('fresh');
+      channel().deliver('live');
+      spout.deactivate();
+      await pass(clock, 60_000);
+      assert.deepEqual(channel().givenBack, [2, 3].sort());
+      fail('live');
+      assert.equal(copies.sent.length, 1);
+    });
+  });
+
+  it('drains: nothing new, what waits is given back, what was live is settled before the channel closes', async () => {
+    const { broker, channel, clock, collector, emitted, spout } = await consuming();
+    const draining = channel();
+    draining.deliver('live');
+    collector.cap = 1;
+    draining.deliver('fresh');
+    const quiesced = spout.quiesce();
+    draining.deliver('before cancel-ok');
+    await quiesced;
+    assert.deepEqual(draining.givenBack, [2, 3]);
+    spout.ack('live');
+    await spout.close();
+    assert.deepEqual(draining.acked, [1]);
+    assert.equal(draining.isClosed, true);
+    await settled(clock);
+    assert.deepEqual(emitted(), ['orders live']);
+    assert.equal(broker.connections.length, 1);
+    assert.equal(clock.timers, 0);
+  });
+
+  it('waits for copies under way before it closes', async () => {
+    const { channel, copies, fail, spout } = await consuming();
+    channel().deliver('A');
+    fail('A', { retryAfterMs: 60_000 });
+    const closing = spout.close();
+    await settledMicrotasks();
+    assert.equal(channel().isClosed, false);
+    copies.sent[0]?.confirm();
+    await closing;
+    assert.deepEqual(channel().acked, [1]);
+  });
+
+  it('leaves no timer and no listener behind after a hundred connections', async () => {
+    const { broker, clock, connection, spout } = await consuming();
+    for (let round = 0; round < 100; round++) {
+      broker.connection.die(new Error('reset'));
+      await pass(clock, 30_000);
+    }
+    assert.equal(broker.connections.length, 101);
+    assert.equal(connection.link?.epoch, 101);
+    await spout.close();
+    await settled(clock);
+    assert.equal(clock.timers, 0);
+  });
+});
+
+/** The runner's part: takes tuples up to a cap, and says which trees are alive. */
+class HandCollector implements SpoutCollector<OrderStreams<OrderValues>> {
+  readonly emitted: { stream: string; messageId: string; values: OrderValues }[] = [];
+  readonly live = new Set<string>();
+  cap = 10;
+  spout: OrdersSpout<OrderValues> | undefined;
+
+  emit(stream: string, messageId: string, values: OrderValues): 'emitted' | 'at-cap' | 'duplicate' {
+    if (this.live.has(messageId)) return 'duplicate';
+    if (this.room() === 0) return 'at-cap';
+    this.live.add(messageId);
+    this.emitted.push({ stream, messageId, values });
+    return 'emitted';
+  }
+
+  emitUnreliable(): void {
+    throw new Error('an order is never emitted unreliably');
+  }
+
+  isPending(messageId: string): boolean {
+    return this.live.has(messageId);
+  }
+
+  room(): number {
+    return Math.max(0, this.cap - this.live.size);
+  }
+
+  wake(): void {
+    if (this.room() > 0) this.spout?.nextTuples(this.room());
+  }
+
+  end(messageId: string): void {
+    this.live.delete(messageId);
+    this.wake();
+  }
+}
+
+async function consuming(options: Partial<OrdersSpoutOptions<OrderValues>> = {}) {
+  const scene = scriptedScene('consume');
+  const collector = new HandCollector();
+  const copies = { sent: [] as { delivery: Delivery; waitMs: number; confirm(): void; refuse(): void }[] };
+  const parked = { orders: [] as ParkedOrder[], refusals: 0 };
+  const spout = new OrdersSpout<OrderValues>({
+    connection: scene.connection,
+    queue: 'orders',
+    prepare: () => Promise.resolve(),
+    scheme: (message) => {
+      const messageId = Buffer.from(message.body).toString();
+      if (messageId === 'throw') throw new Error('a bug');
+      return { messageId, values: { message } };
+    },
+    parkingLot: {
+      park: (order) => {
+        parked.orders.push(order);
+        parked.refusals -= 1;
+        return parked.refusals >= 0 ? Promise.reject(new Error('no')) : Promise.resolve();
+      },
+    },
+    retryCopies: {
+      send: (delivery, waitMs) =>
+        new Promise((resolve, reject) => {
+          const refuse = () => {
+            reject(new Error('no broker'));
+          };
+          copies.sent.push({ delivery, waitMs, confirm: resolve, refuse });
+        }),
+    },
+    replayRules: { otherwise: { baseMs: 100, capMs: 1_000, maxReplays: 3 } },
+    maxSpoutPending: 10,
+    mostHeld: 3,
+    clock: scene.clock,
+    random: scene.random,
+    log: silentLog,
+    ...options,
+  });
+  collector.spout = spout;
+  spout.open({ component: 'orders', task: 0 }, collector);
+  spout.activate();
+  await settled(scene.clock);
+  return {
+    ...scene,
+    spout,
+    collector,
+    copies,
+    parked,
+    channel: () => scene.broker.channel,
+    emitted: () => collector.emitted.map(({ stream, messageId }) => `${stream} ${messageId}`),
+    values: () => {
+      const last = collector.emitted.at(-1);
+      assert.ok(last);
+      return last.values;
+    },
+    fail: (messageId: string, overrides: Parameters<typeof failure>[0] = {}) => {
+      collector.live.delete(messageId);
+      spout.fail(messageId, failure(overrides));
+    },
+  };
+}
+
+async function settledMicrotasks(): Promise<void> {
+  await new Promise(setImmediate);
+}
