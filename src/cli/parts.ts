@@ -10,12 +10,12 @@ import type { FaultScript } from '../simulator/fault-script.ts';
 export interface Parts {
   /** Runs until it is told to stop, with its own signals and log; resolves to the exit code. */
   readonly worker?: () => Promise<(config: Config) => Promise<number>>;
-  readonly migrations?: () => Promise<(config: Pick<Config, 'database' | 'log'>) => Migrations>;
+  readonly migrations?: () => Promise<(config: Pick<Config, 'database'>) => Migrations>;
   readonly orderPublisher?: () => Promise<
-    (config: Pick<Config, 'broker' | 'log'>) => Promise<OrderPublisher & Closable>
+    (config: Pick<Config, 'broker'>) => Promise<OrderPublisher & Closable>
   >;
   readonly orderHistory?: () => Promise<
-    (config: Pick<Config, 'database' | 'log'>) => Promise<OrderHistory & Closable>
+    (config: Pick<Config, 'database'>) => Promise<OrderHistory & Closable>
   >;
   readonly simulator?: () => Promise<SimulatorPart>;
   /** Resolves to the exit code. */

@@ -9,7 +9,7 @@ export const addMigrateCommand: AddCommand = (program, context) => {
   const { migrations } = context.parts;
   if (migrations === undefined) return;
   const open = async (options: MigrateOptions): Promise<Migrations> =>
-    (await migrations())(await configFor(context, options, ['database', 'log']));
+    (await migrations())(await configFor(context, options, ['database']));
 
   const migrate = program.command('migrate').summary("bring the database's schema up to date");
   addConfigOptions(migrate.command('up'))

@@ -26,7 +26,7 @@ export const addPublishCommand: AddCommand = (orders, context) => {
       '\nExamples:\n  cardauth orders publish orders.ndjson\n  generate-orders | cardauth orders publish - --json\n',
     )
     .action(async (file: string, options: PublishFlags) => {
-      const config = await configFor(context, options, ['broker', 'log']);
+      const config = await configFor(context, options, ['broker']);
       const publisher = await (await orderPublisher())(config);
       try {
         const report = await publish(context, file, publisher);

@@ -18,7 +18,7 @@ export const addShowCommand: AddCommand = (orders, context) => {
     .action(async (orderId: string, options: ShowFlags) => {
       refuseImpossibleId(orderId);
       const { showOrder } = await import('../../ops/show-order.ts');
-      const config = await configFor(context, options, ['database', 'log']);
+      const config = await configFor(context, options, ['database']);
       const history = await (await orderHistory())(config);
       try {
         const order = await showOrder(history, orderId);
