@@ -86,10 +86,10 @@ async function connected(connection: BrokerConnection, close: () => Promise<void
   }
 }
 
-/** Stdout is for the command's data. */
+/** Stdout is for the command's data; what goes wrong on the way, the command tells by itself. */
 function logOnStderr(config: Partial<Config>): Log {
   return createLog({
-    level: 'warn',
+    level: 'error',
     format: 'text',
     secrets: secretTexts(config),
     destination: process.stderr,
