@@ -20,7 +20,16 @@ const allowedNames: ReadonlySet<string> = new Set([
   ...['alarm', 'outcome', 'code', 'declineCode', 'eventId', 'routingKey'],
   // broker
   ...['queue', 'exchange', 'messageId', 'epoch', 'broker', 'brokerVersion', 'role', 'publisher', 'prefix'],
-  ...['prefetch', 'channel', 'eventName', 'retryAfterMs', 'delayMs', 'levelMs', 'redelivered'],
+  ...[
+    'prefetch',
+    'channel',
+    'eventName',
+    'retryAfterMs',
+    'delayMs',
+    'nextAttemptInMs',
+    'levelMs',
+    'redelivered',
+  ],
   // database
   ...['migration', 'schemaVersion', 'worker', 'owner', 'constraint', 'sqlState', 'facts'],
   // gateway
@@ -29,7 +38,20 @@ const allowedNames: ReadonlySet<string> = new Set([
   ...['component', 'task', 'phase', 'stream', 'ageMs', 'remainingMs', 'pending', 'errorClass', 'where'],
   ...['completed', 'returned', 'unknown', 'lagMs', 'stalledMs'],
   // process
-  ...['name', 'what', 'why', 'before', 'after', 'state', 'detail', 'err', 'signal', 'exitCode', 'version'],
+  ...[
+    'name',
+    'what',
+    'why',
+    'because',
+    'before',
+    'after',
+    'state',
+    'detail',
+    'err',
+    'signal',
+    'exitCode',
+    'version',
+  ],
   ...['host', 'port', 'url', 'path', 'file', 'line', 'count', 'durationMs', 'timeoutMs', 'deadlineMs'],
   ...['origin', 'holds', 'reasons', 'traceId', 'spanId', 'nodeVersion', 'settings', 'dropped'],
 ]);
