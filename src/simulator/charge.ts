@@ -11,7 +11,7 @@ import type { Timers } from './timers.ts';
 
 export interface ChargeContext {
   readonly intents: IntentStore;
-  readonly ledger: Ledger;
+  readonly ledger: Pick<Ledger, 'append'>;
   readonly timers: Timers;
   readonly now: () => number;
   /** An unused id: `pi_...`. */

@@ -2,10 +2,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Rendered } from './answer.ts';
 import { BAD_GATEWAY } from './edge-faults.ts';
-import type { WireFault } from './fault-script.ts';
+import type { DeliveryFault } from './fault-script.ts';
 import type { Holds } from './holds.ts';
-
-export type DeliveryFault = WireFault | { readonly kind: 'html-502' };
 
 /** Sends the answer, bent by a fault. Returns at once; the client may be kept waiting much longer. */
 export function deliver(

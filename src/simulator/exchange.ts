@@ -3,14 +3,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { render, type Rendered } from './answer.ts';
 import { readBody } from './body.ts';
 import { control, type ControlContext } from './control.ts';
-import { deliver, hangUp, send, type DeliveryFault } from './delivery.ts';
+import { deliver, hangUp, send } from './delivery.ts';
 import { edgeAnswer } from './edge-faults.ts';
-import { isEdgeFault, isVerdictFault, type EdgeFault, type Fault } from './fault-script.ts';
+import { isEdgeFault, isWireFault, type EdgeFault, type Fault } from './fault-script.ts';
 import { execute, orderIdOfRequest, type GatewayContext } from './gateway.ts';
 import { readGatewayRequest, type GatewayRequest } from './gateway-request.ts';
+import type { Ledger } from './ledger.ts';
 import type { LoggedRequest } from './request-log.ts';
 
 export interface ExchangeContext extends GatewayContext, ControlContext {
+  readonly ledger: Ledger;
   /** An unused id: `req_...`. */
   readonly newRequestId: () => string;
 }
@@ -45,12 +47,8 @@ async function askGateway(
   }
   const { answer, replayed } = await execute(request, fault, context);
   logged.replayed = replayed;
-  deliver(
-    response,
-    withApiHeaders(render(answer), request, context, replayed),
-    wireFault(fault),
-    context.holds,
-  );
+  const onTheWire = fault !== undefined && isWireFault(fault) ? fault : undefined;
+  deliver(response, withApiHeaders(render(answer), request, context, replayed), onTheWire, context.holds);
 }
 
 /** Counts the request and lets the fault script look at it. */
@@ -105,12 +103,6 @@ async function meetEdge(
       send(response, withApiHeaders(edgeAnswer(fault, request), request, context, false));
       return false;
   }
-}
-
-function wireFault(fault: Fault | undefined): DeliveryFault | undefined {
-  if (fault === undefined || isVerdictFault(fault)) return undefined;
-  if (fault.kind === 'html-502') return fault;
-  return isEdgeFault(fault) ? undefined : fault;
 }
 
 function withApiHeaders(

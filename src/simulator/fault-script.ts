@@ -97,12 +97,12 @@ const match = z.strictObject({
   method: z.enum(['GET', 'POST']).optional(),
 });
 
+const EDGE_KINDS = new Set<string>(edgeFault.options.map(({ shape }) => shape.kind.value));
+const WIRE_KINDS = new Set<string>(wireFault.options.map(({ shape }) => shape.kind.value));
 /** A verdict can be bent on a charge only; waiting makes sense anywhere. */
-const CHARGES_ONLY: ReadonlySet<string> = new Set(
-  verdictFault.options
-    .map((option) => option.shape.kind.value)
-    .filter((kind) => kind !== 'delay' && kind !== 'hold-in-flight'),
-);
+const CHARGES_ONLY = new Set<string>(verdictFault.options.map(({ shape }) => shape.kind.value));
+CHARGES_ONLY.delete('delay');
+CHARGES_ONLY.delete('hold-in-flight');
 
 const faultRule = z
   .strictObject({
@@ -118,8 +118,10 @@ const faultRule = z
 const faultScript = z.array(faultRule).max(1000);
 
 export type EdgeFault = z.infer<typeof edgeFault>;
-export type VerdictFault = z.infer<typeof verdictFault>;
-export type WireFault = z.infer<typeof wireFault>;
+type VerdictFault = z.infer<typeof verdictFault>;
+type WireFault = z.infer<typeof wireFault>;
+/** What can happen to an answer on its way to the client. */
+export type DeliveryFault = WireFault | Extract<EdgeFault, { kind: 'html-502' }>;
 export type Fault = EdgeFault | VerdictFault | WireFault;
 export type FaultRule = z.infer<typeof faultRule>;
 export type FaultScript = readonly FaultRule[];
@@ -154,12 +156,11 @@ function meetsCharges(rule: z.infer<typeof match> | undefined): boolean {
   return (rule?.path ?? CHARGE_PATH) === CHARGE_PATH && rule?.method !== 'GET';
 }
 
-/** Where in its life a request is hit; see the head of this file. */
+/** Where in its life a request is hit, see the head of this file; a charged 502 is on the wire. */
 export function isEdgeFault(fault: Fault): fault is EdgeFault {
-  if (fault.kind === 'html-502') return fault.charged !== true;
-  return edgeFault.options.some((option) => option.shape.kind.value === fault.kind);
+  return EDGE_KINDS.has(fault.kind) && !isWireFault(fault);
 }
 
-export function isVerdictFault(fault: Fault): fault is VerdictFault {
-  return verdictFault.options.some((option) => option.shape.kind.value === fault.kind);
+export function isWireFault(fault: Fault): fault is DeliveryFault {
+  return fault.kind === 'html-502' ? fault.charged === true : WIRE_KINDS.has(fault.kind);
 }

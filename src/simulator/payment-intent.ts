@@ -36,7 +36,8 @@ export function orderIdOf(intent: Intent): string | undefined {
   return intent.metadata['order_id'];
 }
 
-export function intentBody(intent: Intent): object {
+/** Every member that the official client's type demands; a test compares the two. */
+export function intentBody(intent: Intent) {
   const { id, status, captureMethod } = intent;
   const suffix = id.slice('pi_'.length);
   const attempted = intent.heldMinor > 0 || intent.decline !== undefined;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import Stripe from 'stripe';
+import type { intentBody } from '../../src/simulator/payment-intent.ts';
 import {
   approvalsOf,
   cardCharge,
@@ -12,8 +13,14 @@ import {
   until,
 } from './support.ts';
 
+type Demanded<T> = { [K in keyof T]-?: object extends Pick<T, K> ? never : K }[keyof T];
+type Missing = Exclude<Demanded<Stripe.PaymentIntent>, keyof ReturnType<typeof intentBody>>;
+/** Does not compile when the official type demands a member that the simulator does not send. */
+const NOTHING_IS_MISSING: [Missing] extends [never] ? true : Missing = true;
+
 describe('the official client meets the simulator', () => {
   it('authorizes a card', async (t) => {
+    assert.ok(NOTHING_IS_MISSING);
     const simulator = await openSimulator(t);
     const stripe = officialClient(simulator);
     const intent = await stripe.paymentIntents.create(cardCharge(), { idempotencyKey: 'order-1234-1' });

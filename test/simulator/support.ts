@@ -85,6 +85,9 @@ export function cardCharge(input: ChargeInput = {}) {
   };
 }
 
+/** How long a test waits for what must come; far more than it ever takes. */
+const PATIENCE_MS = 10_000;
+
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -114,6 +117,7 @@ export function ask(
       },
     );
     request.once('error', reject);
+    request.setTimeout(PATIENCE_MS, () => request.destroy(new Error(`no answer within ${PATIENCE_MS} ms`)));
     request.end(body);
   });
 }
@@ -161,7 +165,7 @@ export function rawCharge(
   input: ChargeInput,
   enough: (received: string) => boolean = () => false,
 ): Promise<{ received: string; end: 'closed' | 'reset' | 'enough' }> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const body = encodeForm(cardCharge(input));
     const socket = connect(simulator.port, '127.0.0.1');
     let received = '';
@@ -169,6 +173,10 @@ export function rawCharge(
       socket.destroy();
       resolve({ received, end });
     };
+    socket.setTimeout(PATIENCE_MS, () => {
+      socket.destroy();
+      reject(new Error(`after ${PATIENCE_MS} ms neither the end nor enough, but: ${received.length} bytes`));
+    });
     socket.setEncoding('latin1');
     socket.on('data', (chunk: string) => {
       received += chunk;
@@ -211,9 +219,9 @@ export async function until(
   what: string,
   holds: (log: { counts: RequestCounts; recent: LoggedRequest[] }) => boolean,
 ): Promise<void> {
-  const deadlineMs = Date.now() + 5_000;
+  const deadlineMs = Date.now() + PATIENCE_MS;
   while (!holds(await requestsOf(simulator))) {
-    assert.ok(Date.now() < deadlineMs, `after 5 s still not: ${what}`);
+    assert.ok(Date.now() < deadlineMs, `after ${PATIENCE_MS} ms still not: ${what}`);
   }
 }
 
