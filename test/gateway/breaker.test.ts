@@ -106,10 +106,22 @@ describe('the breaker', () => {
         detail: '',
       })),
     ];
-    for (const outcome of others) await authorize(outcome, 10);
-    assert.equal(guarded.availability.unavailableBecause(), undefined);
-    assert.equal(gateway.calls, others.length * 10);
-    assert.deepEqual(changes, []);
+    for (const outcome of others) {
+      const other = guardWithBreaker(gateway, OPTIONS);
+      gateway.next = outcome;
+      for (let n = 0; n < 2 * OPTIONS.volumeThreshold; n += 1) await other.authorize(REQUEST);
+      assert.equal(other.availability.unavailableBecause(), undefined, JSON.stringify(outcome));
+      other.close();
+    }
+  });
+
+  it('waits for a slow call as long as it takes: its outcome is not lost', async () => {
+    const slow = deferred();
+    gateway.next = slow.promise;
+    const underWay = guarded.authorize(REQUEST);
+    mock.timers.tick(60_000);
+    slow.resolve(APPROVED);
+    assert.deepEqual(await underWay, APPROVED);
   });
 
   it('forgets faults that leave the rolling window', async () => {

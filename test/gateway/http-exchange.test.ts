@@ -196,6 +196,24 @@ describe('an HTTP exchange', () => {
     assert.equal(to.connections(), 2);
   });
 
+  it('ends as it would have when the client is closed meanwhile', async () => {
+    let release = (): void => undefined;
+    const to = await server((socket) => {
+      release = () => socket.write(httpAnswer(200, '{}'));
+    });
+    const http = client(to.origin, 1);
+    const underWay = post(http);
+    const waiting = post(http);
+    await until(() => to.requests.length === 1);
+    const closed = http.close();
+    release();
+    await until(() => to.requests.length === 2);
+    release();
+    assert.equal((await underWay).result.kind, 'answered');
+    assert.equal((await waiting).result.kind, 'answered');
+    await closed;
+  });
+
   it('fails unsent after close', async () => {
     const to = await server((socket) => socket.write(httpAnswer(200, '{}')));
     const http = createHttpClient({ origin: to.origin, connections: 1, connectTimeoutMs: 1_000 });

@@ -18,7 +18,7 @@ export interface HttpClientOptions {
 export interface HttpClient {
   /** One attempt: no redirect is followed, nothing is sent twice. Never rejects, and ends when `wall` aborts. */
   post(request: PostRequest, wall: AbortSignal): Promise<Exchange>;
-  /** Resolves when the exchanges under way have ended; later ones fail unsent. */
+  /** Resolves when the exchanges under way have ended; later ones fail unsent. May be called again. */
   close(): Promise<void>;
 }
 
@@ -38,12 +38,13 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     bodyTimeout: 0,
     maxResponseSize: MAX_BODY_BYTES,
   });
+  let closing: Promise<void> | undefined;
   return {
     post: (request, wall) =>
       new Promise((resolve) => {
         new ExchangeInProgress(wall, resolve).begin(pool, request);
       }),
-    close: () => pool.close(),
+    close: () => (closing ??= pool.close()),
   };
 }
 

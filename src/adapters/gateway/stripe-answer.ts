@@ -34,9 +34,9 @@ export function isJson(headers: AnswerHeaders): boolean {
   return /^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '');
 }
 
-/** Whether a text of the gateway's is a word that may be shown: no sentence, and with no number that could be a card's. */
+/** Whether a text of the gateway's is a word that may be shown: no sentence, and with no number that could be of a card. */
 export function isGatewayWord(text: string): boolean {
-  return /^[a-z0-9_]{1,64}$/.test(text) && !/\d{4}/.test(text);
+  return /^[a-z0-9_]{1,64}$/.test(text) && !/\d{3}/.test(text);
 }
 
 /** An id that may stand in a URL and in the database, and is no card number: anything else is not one. */
