@@ -72,7 +72,8 @@ export class RoutedTuple implements Tuple {
 
   /** Whether nobody waits for this tuple any more, because all its trees have ended. */
   get isExpired(): boolean {
-    return this.edges.length > 0 && !this.edges.some(({ tree }) => this.#trees.isAlive(tree));
+    for (const { tree } of this.edges) if (this.#trees.isAlive(tree)) return false;
+    return this.edges.length > 0;
   }
 
   see(phase: TreePhase): void {
