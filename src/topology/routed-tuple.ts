@@ -97,8 +97,10 @@ export class RoutedTuple implements Tuple {
   settle(): boolean {
     if (this.settled) return false;
     this.settled = true;
-    this.see('settling');
-    if (this.begun) for (const { tree } of this.edges) tree.underWay--;
+    for (const { tree } of this.edges) {
+      tree.lastPlace = this.target;
+      if (this.begun) tree.underWay--;
+    }
     return true;
   }
 
