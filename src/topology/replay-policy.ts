@@ -39,7 +39,7 @@ export function decideReplay(
   const rule = ruleFor(rules, failure.errorClass);
   if (replaysSoFar >= rule.maxReplays) return { kind: 'exhausted' };
   const jitteredMs = Math.ceil((1 - nextFraction(random)) * backoffCeilingMs(rule, replaysSoFar));
-  const wishedMs = Math.min(failure.retryAfterMs ?? 0, rules.longestRetryAfterMs ?? ONE_HOUR_MS);
+  const wishedMs = wishOf(failure, rules.longestRetryAfterMs ?? ONE_HOUR_MS);
   return { kind: 'replay', delayMs: Math.max(SHORTEST_DELAY_MS, jitteredMs, wishedMs) };
 }
 
@@ -47,6 +47,11 @@ export function decideReplay(
 export function backoffCeilingMs(rule: BackoffRule, replaysSoFar: number): number {
   const exponent = Math.min(Math.max(replaysSoFar, 0), 1023);
   return Math.max(SHORTEST_DELAY_MS, Math.min(rule.capMs, rule.baseMs * 2 ** exponent));
+}
+
+/** Bolts take it from remote replies, so it may be anything. */
+function wishOf({ retryAfterMs }: Pick<TreeFailure, 'retryAfterMs'>, longestMs: number): number {
+  return retryAfterMs !== undefined && retryAfterMs > 0 ? Math.min(retryAfterMs, longestMs) : 0;
 }
 
 function ruleFor(rules: ReplayRules, errorClass: string): BackoffRule {
