@@ -6,9 +6,8 @@ import { variables, type Variable } from './variables.ts';
 /**
  * Where each variable's text comes from: flag > environment > file named by NAME_FILE > --env-file > default.
  * NAME_FILE exists for secrets only; NAME and NAME_FILE in one place contradict each other. Empty text counts as
- * unset, as compose files write `${NAME:-}`. Names that belong to others are passed
- * over: those of the test suite and of docker-compose.yml, and what Kubernetes puts into every pod's environment
- * for a Service whose name begins with `cardauth`.
+ * unset, as compose files write `${NAME:-}`. Names that belong to others are passed over: those of the test suite and
+ * of docker-compose.yml, and what Kubernetes puts into every pod's environment for a Service called `cardauth...`.
  */
 
 export interface Sources {
