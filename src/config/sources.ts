@@ -6,7 +6,8 @@ import { variables, type Variable } from './variables.ts';
 /**
  * Where each variable's text comes from: flag > environment > file named by NAME_FILE > --env-file > default.
  * NAME_FILE exists for secrets only; NAME and NAME_FILE in one place contradict each other. Empty text counts as
- * unset, as compose files write `${NAME:-}`. `CARDAUTH_TEST_...` belongs to the test suite and is passed over.
+ * unset, as compose files write `${NAME:-}`. Names that belong to others are passed over: those of the test suite and
+ * of docker-compose.yml, and what Kubernetes puts into every pod's environment for a Service called `cardauth...`.
  */
 
 export interface Sources {
@@ -142,9 +143,19 @@ const known = new Set<string>(
 
 function unknownNames(place: Place): readonly Problem[] {
   return Object.keys(place.texts)
-    .filter((name) => place.name === 'flag' || /^CARDAUTH_(?!TEST_)/.test(name))
-    .filter((name) => !known.has(name) && given(place, name) !== undefined)
+    .filter((name) => place.name === 'flag' || name.startsWith('CARDAUTH_'))
+    .filter((name) => {
+      const text = given(place, name);
+      return text !== undefined && !known.has(name) && !belongsToOthers(name, text);
+    })
     .map((name) => unknownName(name, place));
+}
+
+function belongsToOthers(name: string, text: string): boolean {
+  if (/^CARDAUTH_(TEST|COMPOSE)_/.test(name)) return true;
+  // https://kubernetes.io/docs/tutorials/services/connect-applications-service/#environment-variables
+  if (/_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(name)) return true;
+  return name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(text);
 }
 
 function unknownName(name: string, place: Place): Problem {

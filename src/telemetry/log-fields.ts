@@ -98,14 +98,22 @@ function scalar(value: unknown): unknown {
     case 'undefined':
       return value;
     case 'number':
-      // As text, a number with many digits can be masked without breaking the JSON around it.
-      return Number.isFinite(value) && Math.abs(value) < 1e11 ? value : String(value);
+      return printableNumber(value);
     case 'bigint':
       return value.toString();
     default:
       if (value === null) return null;
       return value instanceof Date ? dateText(value) : omission;
   }
+}
+
+/**
+ * A number in the line must not look like a card number: masking its digits would break the JSON around it. So
+ * fractions are rounded, and what still has twelve digits in a row is printed as text.
+ */
+function printableNumber(value: number): number | string {
+  const rounded = Number.isInteger(value) ? value : Math.round(value * 1000) / 1000;
+  return Number.isFinite(rounded) && Math.abs(rounded) < 1e11 ? rounded : String(value);
 }
 
 function dateText(date: Date): string {

@@ -78,6 +78,20 @@ describe('collect', () => {
     assert.deepEqual(collected({ flags: { NONSENSE: '1' } }).problems.length, 1);
   });
 
+  it('passes over names that belong to others', () => {
+    const env = {
+      CARDAUTH_TEST_AMQP_URL: 'x',
+      CARDAUTH_COMPOSE_AMQP_PORT: '1',
+      CARDAUTH_SERVICE_HOST: '10.0.0.1',
+      CARDAUTH_WORKER_SERVICE_PORT_HTTP: '9464',
+      CARDAUTH_PORT: 'tcp://10.0.0.1:9464',
+      CARDAUTH_PORT_9464_TCP: 'tcp://10.0.0.1:9464',
+      CARDAUTH_PORT_9464_TCP_ADDR: '10.0.0.1',
+    };
+    assert.deepEqual(collected({ env }).problems, []);
+    assert.equal(collected({ env: { CARDAUTH_PORT: '9464' } }).problems.length, 1);
+  });
+
   it('is not fooled by names from Object.prototype', () => {
     assert.deepEqual(collected({ env: { CARDAUTH_: '1' } }).problems.length, 1);
     assert.deepEqual(collected({ flags: { constructor: 'x' } }).problems.length, 1);

@@ -74,6 +74,19 @@ describe('createLog', () => {
     );
   });
 
+  it('keeps the JSON whole whatever number is logged', () => {
+    const { log, last } = capture();
+    log.info({ delayMs: 17.4242424242424 }, 'x');
+    assert.equal(last()['delayMs'], 17.424);
+    fc.assert(
+      fc.property(fc.oneof(fc.double(), fc.integer(), fc.maxSafeInteger()), (number) => {
+        log.info({ delayMs: number, reasons: [number, -number] }, `${number}`);
+        assert.ok('delayMs' in last());
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
   it('reduces errors to type, message, code, class, frames and causes', () => {
     const { log, last } = capture();
     const cause = Object.assign(new Error(`refused ${spaced}`), {
