@@ -55,6 +55,7 @@ export interface Stage {
   readonly broker: TestBroker;
   readonly client: BrokerClient;
   readonly database: pg.Pool;
+  readonly databaseUrl: string;
   /** What downstream received so far. */
   readonly receipts: readonly Received[];
   readonly gateway: GatewayStage;
@@ -117,6 +118,7 @@ export async function openStage(owner: Owner): Promise<Stage> {
     broker,
     client,
     database: pool,
+    databaseUrl: database.url,
     receipts,
     gateway,
     environment,
