@@ -200,25 +200,4 @@ describe('the orders spout on a real broker', () => {
     assert.equal(spout.counts.acked, 50);
     await waitFor('the rest to be ready again', async () => (await client.counts(ordersQueue))?.ready === 10);
   });
-
-  it('survives thirty lost connections without a leftover listener', async () => {
-    const proxy = await startAmqpProxy({ target: url });
-    const warnings: Error[] = [];
-    const onWarning = (warning: Error): void => void warnings.push(warning);
-    process.on('warning', onWarning);
-    try {
-      const { spout, consuming } = await working(() => undefined, { consumeUrl: proxy.url });
-      for (let round = 1; round <= 30; round++) {
-        const link = await waitFor('a link', () => consuming.link, { intervalMs: 1, timeoutMs: 40_000 });
-        await link.close();
-      }
-      await publish('A');
-      await waitFor('the ack', () => spout.counts.acked === 1, { timeoutMs: 40_000 });
-      assert.equal(proxy.connections.open, 1);
-      assert.deepEqual(warnings, []);
-    } finally {
-      process.off('warning', onWarning);
-      await proxy.close();
-    }
-  });
 });
