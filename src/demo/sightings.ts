@@ -50,7 +50,7 @@ export class Sightings {
   };
 
   readonly onParked = ({ headers }: SeenMessage): void => {
-    const id = headers['cardauth-order-id'];
+    const id = headers['cardauth-park-order-id'];
     const orderId = typeof id === 'string' ? id : undefined;
     this.parked.push({ orderId });
     this.lastNewsMs = performance.now();

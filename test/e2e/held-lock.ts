@@ -36,7 +36,9 @@ async function holdLock(stage: Stage, sql: string, parameters: string[]): Promis
   return {
     somebodyWaits: async () => {
       await waitFor('a worker to wait for the lock', async () => {
-        const { rowCount } = await stage.database.query(`select from pg_stat_activity where ${WAITING_WORKER}`);
+        const { rowCount } = await stage.database.query(
+          `select from pg_stat_activity where ${WAITING_WORKER}`,
+        );
         return rowCount !== 0;
       });
     },
