@@ -24,7 +24,9 @@ export interface ReplayRules {
 }
 
 export type ReplayDecision =
-  { readonly kind: 'replay'; readonly delayMs: number } | { readonly kind: 'exhausted' };
+  /** `replays` is how many the tuple has used once this one is made. */
+  | { readonly kind: 'replay'; readonly delayMs: number; readonly replays: number }
+  | { readonly kind: 'exhausted' };
 
 const SHORTEST_DELAY_MS = 1;
 const ONE_HOUR_MS = 3_600_000;
