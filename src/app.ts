@@ -59,6 +59,7 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     databaseUrl: database.url.reveal(),
     leaseMs: limits.leaseMs,
     keyWindowMs: gatewayConfig.keyWindowMs,
+    softDeclineRetry: orders.softDeclineRetry,
   });
 
   // The gateway, behind its breaker.
@@ -224,6 +225,8 @@ function replayRules(limits: WorkerConfig['topology']): ReplayRules {
       claimed_elsewhere: notItsOwn,
       database: notItsOwn,
       publisher_unavailable: notItsOwn,
+      // Its tries are counted by the order itself, and their waits are hours and days.
+      soft_decline: notItsOwn,
     },
   };
 }

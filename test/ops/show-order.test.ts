@@ -21,6 +21,8 @@ const record: OrderRecord = {
     gatewayReference: 'pi_1',
     decidedAtMs: 1_700_000_000_000,
     notifiedAtMs: undefined,
+    retryAtMs: undefined,
+    retryUntilMs: undefined,
     version: 3,
   },
   attempts: [
