@@ -113,7 +113,7 @@ describe('the orders spout on a real broker', () => {
     assert.equal(headers['cardauth-park-origin-queue'], ordersQueue);
     assert.equal(headers['traceparent'], '00-abc');
     assert.match(String(headers['cardauth-park-error']), /2 replays since/);
-    for (const name of ['cardauth-first-seen', 'cardauth-park-parked-at']) {
+    for (const name of ['cardauth-park-first-seen', 'cardauth-park-parked-at']) {
       assert.ok(Math.abs(Date.now() - Date.parse(String(headers[name]))) < 60_000);
     }
   });
