@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { progress, projectFolder, run } from './run.mjs';
 
@@ -24,12 +24,21 @@ export function checkNode() {
 
 async function installDependencies() {
   if (dependenciesMatch()) return;
+  if (isLink(inProject('node_modules'))) {
+    // npm ci would empty the folder that it leads to, which is someone else's.
+    throw new Error(
+      'node_modules is a link, and what it leads to does not match package-lock.json: ' +
+        'install the dependencies there, or remove the link',
+    );
+  }
   progress('installing the dependencies (npm ci)');
   // Also where NODE_ENV=production would leave out what the build needs.
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
   if ((await run(npm, ['ci', '--include=dev'])) !== 0)
     throw new Error('npm ci failed; its messages are above');
 }
+
+const isLink = (path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 
 /** Compares contents, not times: a checkout touches package-lock.json without changing it. */
 function dependenciesMatch() {

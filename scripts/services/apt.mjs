@@ -17,9 +17,7 @@ export function canInstall() {
  */
 export function install(names, log) {
   const wanted = names.map((name) => packages[name]);
-  log(
-    `installing ${wanted.join(' and ')} with apt-get, because neither is here and you are root on Debian or Ubuntu`,
-  );
+  log(`${wanted.join(' and ')} not found, nor Docker: installing with apt-get, as you are root here`);
   aptGet(['update']);
   aptGet(['install', '-y', '--no-install-recommends', ...wanted]);
 }
@@ -27,7 +25,7 @@ export function install(names, log) {
 function aptGet(args) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   // Its output belongs to stderr, like all progress.
-  const { status, error } = spawnSync('apt-get', args, { env, stdio: ['ignore', 2, 2] });
+  const { status, error } = spawnSync(findCommand('apt-get'), args, { env, stdio: ['ignore', 2, 2] });
   if (status !== 0)
     throw new Error(`apt-get ${args.join(' ')} failed: ${error?.message ?? `exit code ${status}`}`);
 }

@@ -1,6 +1,8 @@
-// The other side of keeper.mjs: started by it, and ends everything when the channel to it closes.
+// The other side of keeper.mjs: started by it, and ends everything when its stdin ends.
+// (Not a channel of Node's: one that closes before this file has run says nothing about it.)
 import { spawn, spawnSync } from 'node:child_process';
 import { closeSync, openSync, rmSync } from 'node:fs';
+import { createInterface } from 'node:readline';
 
 const graceMs = 5_000;
 const commandTimeoutMs = 60_000;
@@ -10,12 +12,16 @@ const commandsAtEnd = [];
 const pathsAtEnd = [];
 let ending = false;
 
-process.on('message', (message) => {
+// A parent that died is the usual reason for us to be ending; there is then no one left to tell.
+process.stdout.on('error', () => undefined);
+const requests = createInterface({ input: process.stdin });
+requests.on('line', (line) => {
+  const message = JSON.parse(line);
   if (message.spawn) start(message.id, message.spawn);
   if (message.remove) pathsAtEnd.push(message.remove);
   if (message.run) commandsAtEnd.push(message.run);
 });
-process.on('disconnect', endEverything);
+requests.on('close', endEverything);
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, endEverything);
 
 function start(id, { command, args, env, cwd, uid, gid, logFile, stopSignals }) {
@@ -67,6 +73,5 @@ function signalGroup(pid, signal) {
 }
 
 function tell(message) {
-  // A parent that died is the normal reason for us to be ending; there is no one left to tell.
-  if (process.connected) process.send(message, () => undefined);
+  process.stdout.write(`${JSON.stringify(message)}\n`);
 }

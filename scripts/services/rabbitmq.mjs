@@ -10,10 +10,10 @@ const loopbackOnly = '-kernel inet_dist_use_interface {127,0,0,1}';
  * machine's configuration, and listeners on 127.0.0.1 only. Returns its `url` (guest/guest, vhost `/`) and
  * `rabbitmqctl`: the `command` and `env` that administer it.
  */
-export async function startRabbitmq({ keeper, binaries, directory, ports, plugins = [] }) {
+export async function startRabbitmq({ keeper, binaries, directory, ports }) {
   const [amqpPort, distributionPort, epmdPort] = ports;
   const home = join(directory, 'rabbitmq');
-  const env = writeSettings({ home, nodeName: `${basename(directory)}@localhost`, amqpPort, plugins });
+  const env = writeSettings({ home, nodeName: `${basename(directory)}@localhost`, amqpPort });
   Object.assign(env, {
     RABBITMQ_NODE_PORT: String(amqpPort),
     RABBITMQ_DIST_PORT: String(distributionPort),
@@ -44,7 +44,7 @@ export async function startRabbitmq({ keeper, binaries, directory, ports, plugin
 }
 
 /** Writes the node's files and returns the environment that makes it, and rabbitmqctl, use nothing else. */
-function writeSettings({ home, nodeName, amqpPort, plugins }) {
+function writeSettings({ home, nodeName, amqpPort }) {
   mkdirSync(join(home, 'conf.d'), { recursive: true });
   const write = (name, content) => {
     const path = join(home, name);
@@ -59,7 +59,7 @@ function writeSettings({ home, nodeName, amqpPort, plugins }) {
     RABBITMQ_MNESIA_BASE: join(home, 'data'),
     RABBITMQ_LOG_BASE: join(home, 'log'),
     RABBITMQ_LOGS: '-',
-    RABBITMQ_ENABLED_PLUGINS_FILE: write('enabled_plugins', `[${plugins.join(',')}].\n`),
+    RABBITMQ_ENABLED_PLUGINS_FILE: write('enabled_plugins', '[].\n'),
     RABBITMQ_CONF_ENV_FILE: write('rabbitmq-env.conf', ''),
     RABBITMQ_CONFIG_FILE: write('rabbitmq.conf', `listeners.tcp.1 = 127.0.0.1:${amqpPort}\n`),
     RABBITMQ_CONFIG_FILES: join(home, 'conf.d'),

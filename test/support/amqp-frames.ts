@@ -23,12 +23,9 @@ export interface AmqpMethod {
   readonly methodId: number;
 }
 
-export const channelOpen: AmqpMethod = { classId: 20, methodId: 10 };
 export const basicPublish: AmqpMethod = { classId: 60, methodId: 40 };
-export const basicDeliver: AmqpMethod = { classId: 60, methodId: 60 };
 /** Of consumers to the server, and of the server to publishers (a confirm). */
 export const basicAck: AmqpMethod = { classId: 60, methodId: 80 };
-export const basicNack: AmqpMethod = { classId: 60, methodId: 120 };
 
 export function isMethod(frame: AmqpFrame, { classId, methodId }: AmqpMethod): boolean {
   return frame.type === 'method' && frame.classId === classId && frame.methodId === methodId;

@@ -122,13 +122,20 @@ test('a rule holds what it says and all that follows, until released', async (t)
 test('a rule drops, or cuts, what it says', async (t) => {
   const { proxy, open } = await startEcho(t);
   const [client, other] = [await open(), await open()];
-  proxy.rule('toClient', (unit) => (unit.bytes.includes('REPLY') ? 'drop' : 'pass'));
+  let dropped = 0;
+  proxy.rule('toClient', (unit) => {
+    if (!unit.bytes.includes('REPLY')) return 'pass';
+    dropped += 1;
+    return 'drop';
+  });
   client.socket.write('reply');
-  await waitFor('that the server had it', () => proxy.connections.open === 2);
+  await waitFor('the drop', () => dropped === 1);
+  client.socket.write('next');
+  await receives(client, 'NEXT');
   proxy.rule('toServer', (unit) => (unit.bytes.includes('cut') ? 'cut' : 'pass'));
   client.socket.write('cut');
   await waitFor('a reset', () => client.ended() === 'ECONNRESET');
-  assert.equal(client.received(), '');
+  assert.equal(client.received(), 'NEXT');
   other.socket.write('still open');
   await receives(other, 'STILL OPEN');
 });
