@@ -10,7 +10,8 @@ import { waitFor } from '../support/wait-for.ts';
 import { startWorker, type Worker, type WorkerOptions } from './real-worker.ts';
 
 describe('the orders spout on a real broker', () => {
-  const { url, prefix, ordersQueue, cleanup } = createBroker();
+  const own = createBroker();
+  const { url, prefix, ordersQueue } = own;
   const levelQueue = levelQueueOf(prefix, ordersQueue, 300);
   const parkedQueue = parkedQueueOf(prefix);
   let client: BrokerClient;
@@ -29,7 +30,7 @@ describe('the orders spout on a real broker', () => {
   after(async () => {
     await client.deleteExchange(`${prefix}.dlx`);
     await client.close();
-    await cleanup({ queues: [levelQueue, parkedQueue] });
+    await own.cleanup({ queues: [levelQueue, parkedQueue] });
   });
 
   async function working(execute: WorkerOptions['execute'], options: Partial<WorkerOptions> = {}) {

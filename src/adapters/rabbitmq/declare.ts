@@ -184,7 +184,7 @@ function differenceOf(what: string, error: unknown): string {
   );
 }
 
-/** `'1000'`, `the value 'x' of type 'longstr'`, `none` */
+/** Of `'1000'`, `the value 'x' of type 'longstr'` and `none`. */
 function valueOf(text = ''): string {
-  return /'([^']*)'/.exec(text)?.[1] ?? text;
+  return /'[^']*'/.exec(text)?.[0] ?? text;
 }
