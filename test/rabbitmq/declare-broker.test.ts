@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 
-import type { BrokerConnection, Link } from '../../src/adapters/rabbitmq/connection.ts';
+import type { BrokerConnection } from '../../src/adapters/rabbitmq/connection.ts';
+import type { Link } from '../../src/adapters/rabbitmq/link.ts';
 import {
   declareLevelQueues,
   declareNotificationExchange,

@@ -108,13 +108,13 @@ describe('the orders spout on a real broker', () => {
     assert.equal(parked?.body.toString(), '{"id":"A"}');
     const { headers } = parked;
     assert.equal(headers['cardauth-park-reason'], 'replays_exhausted');
-    assert.equal(headers['cardauth-class'], 'exhausted');
-    assert.equal(headers['cardauth-attempts'], 2);
-    assert.equal(headers['cardauth-order-id'], 'A');
-    assert.equal(headers['cardauth-origin-queue'], ordersQueue);
+    assert.equal(headers['cardauth-park-class'], 'exhausted');
+    assert.equal(headers['cardauth-park-attempts'], 2);
+    assert.equal(headers['cardauth-park-order-id'], 'A');
+    assert.equal(headers['cardauth-park-origin-queue'], ordersQueue);
     assert.equal(headers['traceparent'], '00-abc');
-    assert.match(String(headers['cardauth-error']), /2 replays since/);
-    for (const name of ['cardauth-first-seen', 'cardauth-parked-at']) {
+    assert.match(String(headers['cardauth-park-error']), /2 replays since/);
+    for (const name of ['cardauth-park-first-seen', 'cardauth-park-parked-at']) {
       assert.ok(Math.abs(Date.now() - Date.parse(String(headers[name]))) < 60_000);
     }
   });

@@ -22,16 +22,16 @@ describe('the parking lot', () => {
     assert.deepEqual(publication.properties.headers, {
       traceparent: '00-abc',
       'cardauth-park-reason': 'amount_zero',
-      'cardauth-class': 'input',
-      'cardauth-attempts': 2,
-      'cardauth-first-seen': '2025-12-31T23:59:00.000Z',
-      'cardauth-parked-at': '2026-01-01T00:00:00.000Z',
-      'cardauth-error': 'the amount is zero',
-      'cardauth-origin-queue': 'orders',
-      'cardauth-origin-exchange': 'shop',
-      'cardauth-origin-routing-key': 'order.new',
-      'cardauth-order-id': '17',
-      'cardauth-worker-version': '0.1.0',
+      'cardauth-park-class': 'input',
+      'cardauth-park-attempts': 2,
+      'cardauth-park-first-seen': '2025-12-31T23:59:00.000Z',
+      'cardauth-park-parked-at': '2026-01-01T00:00:00.000Z',
+      'cardauth-park-error': 'the amount is zero',
+      'cardauth-park-origin-queue': 'orders',
+      'cardauth-park-origin-exchange': 'shop',
+      'cardauth-park-origin-routing-key': 'order.new',
+      'cardauth-park-order-id': '17',
+      'cardauth-park-worker-version': '0.1.0',
     });
   });
 

@@ -19,7 +19,7 @@ import type { Channel } from 'amqplib';
 
 import type { Log } from '../../ports/log.ts';
 import type { Clock } from '../../topology/clock.ts';
-import type { Link } from './connection.ts';
+import type { Link } from './link.ts';
 import { withDeadline } from './deadline.ts';
 import { PermanentProblem } from './keep-open.ts';
 

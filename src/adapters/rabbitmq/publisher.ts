@@ -25,7 +25,8 @@ import type { Clock, Timer } from '../../topology/clock.ts';
 import { RetriableError } from '../../topology/errors.ts';
 import type { RandomSource } from '../../topology/random.ts';
 import type { OpenedChannel } from './channel.ts';
-import type { BrokerConnection, Link } from './connection.ts';
+import type { BrokerConnection } from './connection.ts';
+import type { Link } from './link.ts';
 import { KeepOpen, type OpenEvent } from './keep-open.ts';
 import { ReportedAvailability } from './reported-availability.ts';
 
