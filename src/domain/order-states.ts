@@ -12,7 +12,7 @@
  *
  * test/domain/order-states.test.ts prints the status x fact table and compares it.
  */
-import type { AuthorizationOutcome } from './outcome.ts';
+import type { AuthorizationOutcome, Contradicted } from './outcome.ts';
 import type { DecisionParkReason, OrderTerms } from './order.ts';
 
 export type TerminalStatus = 'ready-to-ship' | 'denied';
@@ -125,7 +125,7 @@ export function decide(order: StoredOrder | undefined, fact: OrderFact, context:
     case 'notified':
       return markNotified(order, fact, context);
     case 'parked':
-      return unchanged(order, { step: 'nothing' });
+      return notePlace(order);
   }
 }
 
@@ -226,9 +226,12 @@ function refuse(
     case 'denied':
       return unchanged(order, { step: 'announce' });
     case 'received':
-      if (order.attempt?.maybeSent !== true)
-        return changed(order, denied(order, fact.reason, context), { step: 'announce' });
-      return unchanged(order, parkForReview('the card data was usable before and is not now'));
+      if (order.attempt?.maybeSent === true)
+        return unchanged(order, parkForReview('the card data was usable before and is not now'));
+      // An attempt that was never sent ends with the order: left open, it would block the next generation's.
+      return changed(order, denied(withAttempt(order, { state: 'declined' }), fact.reason, context), {
+        step: 'announce',
+      });
     case 'authorizing':
     case 'authorization-unknown':
       return unchanged(order, parkForReview('the card data was usable before and is not now'));
@@ -246,8 +249,7 @@ function recordOutcome(
   fact: OutcomeFact,
   context: DecisionContext,
 ): Decision {
-  if (order?.attempt === undefined)
-    return unchanged(order, { step: 'nothing' }, 'an outcome for an order that was never claimed');
+  if (order?.attempt === undefined) return neverClaimed(order, fact.outcome);
   if (fact.generation !== order.generation) return staleGeneration(order, fact);
   switch (order.status) {
     case 'received':
@@ -259,11 +261,7 @@ function recordOutcome(
     case 'denied':
       return unchanged(order, { step: 'announce' }, contradictionOfDenial(fact.outcome));
     case 'review':
-      return unchanged(
-        order,
-        parkForReview(order.statusReason ?? 'review'),
-        lateAnswerInReview(fact.outcome),
-      );
+      return hearInReview(order, fact.outcome);
   }
 }
 
@@ -369,30 +367,45 @@ function staleGeneration(order: StoredOrder, fact: OutcomeFact): Decision {
   return unchanged(order, { step: 'nothing' }, alarm);
 }
 
+function neverClaimed(order: StoredOrder | undefined, outcome: AuthorizationOutcome): Decision {
+  const reference =
+    'reference' in outcome ? ` (${outcome.kind}, ${outcome.reference ?? 'without a reference'})` : '';
+  return unchanged(order, { step: 'nothing' }, `an outcome${reference} for an order that was never claimed`);
+}
+
 function contradictionOfApproval(order: StoredOrder, outcome: AuthorizationOutcome): string | undefined {
   if (outcome.kind === 'approved' && outcome.reference !== order.gatewayReference) {
     return `a second approval (${outcome.reference}) of an order approved as ${order.gatewayReference ?? 'unknown'}`;
   }
   if (outcome.kind === 'declined')
     return 'a decline came after the approval was recorded; the approval stands';
-  if (outcome.kind === 'contradicted')
-    return `a contradicting answer (${outcome.reason}) came after the approval`;
+  if (outcome.kind === 'contradicted') return `${contradiction(outcome)} came after the approval`;
   return undefined;
 }
 
 function contradictionOfDenial(outcome: AuthorizationOutcome): string | undefined {
   if (outcome.kind === 'approved')
     return `an approval (${outcome.reference}) came after the order was denied: void it`;
-  if (outcome.kind === 'contradicted')
-    return `a contradicting answer (${outcome.reason}) came after the denial`;
+  if (outcome.kind === 'contradicted') return `${contradiction(outcome)} came after the denial`;
   return undefined;
 }
 
-function lateAnswerInReview(outcome: AuthorizationOutcome): string | undefined {
-  if (outcome.kind === 'approved')
-    return `an approval (${outcome.reference}) came while the order is in review`;
-  if (outcome.kind === 'declined') return 'a decline came while the order is in review';
-  return undefined;
+/** It stays in review, but money at the gateway goes on record: the alarm alone could be missed. */
+function hearInReview(order: StoredOrder, outcome: AuthorizationOutcome): Decision {
+  const next = parkForReview(order.statusReason ?? 'review');
+  if (outcome.kind === 'declined')
+    return unchanged(order, next, 'a decline came while the order is in review');
+  if (outcome.kind !== 'approved' && outcome.kind !== 'contradicted') return unchanged(order, next);
+
+  const heard = outcome.kind === 'approved' ? `an approval (${outcome.reference})` : contradiction(outcome);
+  const alarm = `${heard} came while the order is in review`;
+  if (outcome.reference === undefined || order.gatewayReference !== undefined)
+    return unchanged(order, next, alarm);
+  return changed(order, { ...order, gatewayReference: outcome.reference }, next, alarm);
+}
+
+function contradiction({ reason, reference }: Contradicted): string {
+  return `a contradicting answer (${reason}, ${reference ?? 'without a reference'})`;
 }
 
 // --- notified ----------------------------------------------------------------------------------------------------
@@ -411,6 +424,14 @@ function markNotified(
   }
   if (order.notifiedAtMs !== undefined) return unchanged(order, { step: 'nothing' });
   return changed(order, { ...order, notifiedAtMs: context.nowMs }, { step: 'nothing' });
+}
+
+// --- parked -------------------------------------------------------------------------------------------------------
+
+/** Where the message waits is no status: a write without a change of state, so that the history has it. */
+function notePlace(order: StoredOrder | undefined): Decision {
+  if (order === undefined) return unchanged(undefined, { step: 'nothing' });
+  return changed(order, order, { step: 'nothing' });
 }
 
 // --- pieces ------------------------------------------------------------------------------------------------------

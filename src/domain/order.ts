@@ -49,6 +49,18 @@ export type Admission =
       readonly detail: string;
     };
 
+/** The order a message is about, where it says so usably. */
+export function orderIdOf(admission: Admission): OrderId | undefined {
+  switch (admission.kind) {
+    case 'ok':
+      return admission.order.terms.orderId;
+    case 'deny':
+      return admission.terms.orderId;
+    case 'park':
+      return admission.orderId;
+  }
+}
+
 /** Why an order was given to a person. */
 export type ParkReason = InputParkReason | DecisionParkReason;
 

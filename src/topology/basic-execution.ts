@@ -1,7 +1,7 @@
 import type { BasicBolt, Tick } from './bolt.ts';
 import { TopologyUsageError } from './errors.ts';
 import { deliverAll, type Anchor } from './outlet.ts';
-import type { Execution } from './execution.ts';
+import { asPromise, type Execution } from './execution.ts';
 import type { RoutedTuple } from './routed-tuple.ts';
 import type { Settlement } from './settlement.ts';
 import type { Values } from './tuple.ts';
@@ -21,7 +21,7 @@ export function basicExecution(bolt: BasicBolt, settlement: Settlement): Executi
       const emits = new EmitBuffer(settlement);
       let result: Promise<void> | undefined;
       try {
-        result = bolt.execute(tuple, emits.emit) as Promise<void> | undefined;
+        result = asPromise(bolt.execute(tuple, emits.emit));
       } catch (error) {
         return dropAndReject(tuple, emits, settlement, error);
       }
@@ -90,9 +90,11 @@ class EmitBuffer {
   address(anchors: readonly Anchor[]): readonly RoutedTuple[] {
     this.#closed = true;
     if (this.#buffered === undefined) return NOTHING;
-    return this.#buffered.flatMap(({ stream, values }) =>
-      this.#settlement.outlet(stream).address(values, anchors),
-    );
+    const tuples: RoutedTuple[] = [];
+    for (const { stream, values } of this.#buffered) {
+      tuples.push(...this.#settlement.outlet(stream).address(values, anchors));
+    }
+    return tuples;
   }
 
   drop(): void {

@@ -40,6 +40,12 @@ export class BoltTask implements TupleTarget {
     this.#runOne();
   };
 
+  readonly #finish = (): void => {
+    this.#running--;
+    this.#scheduleStep();
+    if (this.isIdle) this.#parts.onIdle();
+  };
+
   constructor(parts: BoltTaskParts) {
     this.component = parts.component;
     this.task = parts.task;
@@ -100,15 +106,11 @@ export class BoltTask implements TupleTarget {
   /** One tuple a step, so that the event loop and the other tasks get their turn. */
   #runOne(): void {
     if (this.#execution === undefined || this.#running >= this.#parts.concurrency) return;
+    // Counted while it runs, though it may be over at once: an ack inside must not find the task idle.
+    this.#running++;
     const done = this.#startNext(this.#execution);
-    if (done !== undefined) {
-      this.#running++;
-      void done.then(() => {
-        this.#running--;
-        this.#scheduleStep();
-        if (this.isIdle) this.#parts.onIdle();
-      });
-    }
+    if (done === undefined) this.#running--;
+    else void done.then(this.#finish);
     if (this.#mailbox.size > 0 || this.#queuedTick !== undefined) this.#scheduleStep();
     else if (this.isIdle) this.#parts.onIdle();
   }

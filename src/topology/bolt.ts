@@ -7,10 +7,7 @@ import type { Streams, Tuple, Values } from './tuple.ts';
 export const ERROR_STREAM = 'error';
 
 /** What the error stream carries: the error, and the values of the tuple that it ended. */
-export interface ErrorValues extends Values {
-  readonly error: unknown;
-  readonly values: Values;
-}
+export type ErrorValues = Readonly<Record<'error', unknown> & Record<'values', Values>>;
 
 export interface TaskContext {
   readonly component: string;

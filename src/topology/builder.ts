@@ -81,7 +81,7 @@ export class TopologyBuilder<Known = unknown> {
   bolt<Id extends string, In extends Values, Out extends Streams>(
     id: Id,
     options: BoltOptions<Known, In, Out>,
-  ): TopologyBuilder<Known & Record<Id, Out & { readonly error: ErrorValues }>> {
+  ): TopologyBuilder<Known & Record<Id, StreamsOf<Out>>> {
     const declaration: BoltDeclaration = {
       id,
       create: options.create,
@@ -111,6 +111,11 @@ export class TopologyBuilder<Known = unknown> {
     return topology;
   }
 }
+
+/** A bolt's own streams, if its type names any, and the error stream. */
+type StreamsOf<Out extends Streams> = (string extends keyof Out ? unknown : Out) & {
+  readonly error: ErrorValues;
+};
 
 type FieldsOf<Out extends Streams> = { readonly [S in keyof Out]: readonly (keyof Out[S] & string)[] };
 

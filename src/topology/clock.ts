@@ -16,3 +16,10 @@ export interface Clock {
 export interface Timer {
   cancel(): void;
 }
+
+/** Resolves after `delayMs` on `clock`. */
+export function pause(clock: Clock, delayMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.setTimer(delayMs, resolve);
+  });
+}

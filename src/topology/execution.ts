@@ -11,3 +11,8 @@ export interface Execution {
   /** Rejects with what the bolt rejects with. */
   tick(tick: Tick): Promise<void>;
 }
+
+/** A bolt's answer as a real promise, whatever it returned; undefined when it was over at once. */
+export function asPromise(answer: Promise<void> | void): Promise<void> | undefined {
+  return answer === undefined ? undefined : Promise.resolve(answer);
+}

@@ -1,6 +1,6 @@
 import type { BoltCollector, RichBolt, Tick } from './bolt.ts';
 import { TopologyUsageError } from './errors.ts';
-import type { Execution } from './execution.ts';
+import { asPromise, type Execution } from './execution.ts';
 import { deliverAll } from './outlet.ts';
 import { RoutedTuple } from './routed-tuple.ts';
 import type { Settlement } from './settlement.ts';
@@ -13,7 +13,7 @@ export function richExecution(bolt: RichBolt, settlement: Settlement): Execution
     execute(tuple) {
       let result: Promise<void> | undefined;
       try {
-        result = bolt.execute(tuple) as Promise<void> | undefined;
+        result = asPromise(bolt.execute(tuple));
       } catch (error) {
         return rejected(tuple, settlement, error);
       }

@@ -69,6 +69,11 @@ export class RollingWindows {
     this.#nextRollMs = Math.min(...this.#rings.map((ring) => ring.nextMs));
   }
 
+  /** Readings kept at the moment, of all windows. */
+  get readings(): number {
+    return this.#rings.reduce((sum, { snapshots }) => sum + snapshots.length, 0);
+  }
+
   counter(): Counter {
     const counter = new Counter(this.#counters.length);
     this.#counters.push(counter);

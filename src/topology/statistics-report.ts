@@ -110,8 +110,8 @@ function spoutReport(unit: SpoutUnit, parts: ReportParts): SpoutReport {
   };
 }
 
-function spoutIdle({ declaration, task }: SpoutUnit, { clock, pauseReasons }: ReportParts): SpoutIdle {
-  const { reason, waitingReplays } = declaration.spout.idleReason();
+function spoutIdle({ task }: SpoutUnit, { clock, pauseReasons }: ReportParts): SpoutIdle {
+  const { reason, waitingReplays } = task.idleReason();
   if (task.intake === 'stopped')
     return { reason: 'stopped', detail: 'the topology has ended', waitingReplays };
   if (pauseReasons.length > 0) {

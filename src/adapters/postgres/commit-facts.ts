@@ -1,0 +1,90 @@
+/**
+ * A group commit that one bad fact cannot spoil: what fails as a group, and not because the database cannot be used,
+ * is committed one by one.
+ */
+import { NonRetriableError, RetriableError } from '../../topology/errors.ts';
+import type { Database } from './connection.ts';
+import { RefusedByDatabase } from './database-error.ts';
+import { commitTogether, type Result, type Terms } from './group-commit.ts';
+import type { FactOfOrder } from './rows.ts';
+
+/** How often a statement is repeated that collided with another transaction. */
+const MOST_COLLISIONS = 3;
+
+/** One answer a fact, in their order; an Error is for that fact alone. Rejects when the database cannot be used. */
+export async function commitFacts(
+  database: Database,
+  facts: readonly FactOfOrder[],
+  terms: Terms,
+): Promise<(Result | Error)[]> {
+  try {
+    return await commitDespiteCollisions(database, facts, terms);
+  } catch (error) {
+    if (error instanceof RetriableError) throw error;
+  }
+  const answers: (Result | Error)[] = [];
+  for (const fact of facts) answers.push(await commitAlone(database, fact, terms));
+  return answers;
+}
+
+async function commitAlone(database: Database, fact: FactOfOrder, terms: Terms): Promise<Result | Error> {
+  try {
+    const [result = 'overtaken'] = await commitDespiteCollisions(database, [fact], terms);
+    return result;
+  } catch (error) {
+    if (error instanceof RetriableError) throw error;
+    if (!(error instanceof RefusedByDatabase)) return bug(fact, error);
+    const corrected = withoutReusedReference(fact, error);
+    return corrected === undefined ? refusal(fact, error) : await commitAlone(database, corrected, terms);
+  }
+}
+
+/** Repeats the database's part only, never what led to the facts. */
+async function commitDespiteCollisions(
+  database: Database,
+  facts: readonly FactOfOrder[],
+  terms: Terms,
+): Promise<Result[]> {
+  for (let collisions = 0; ; collisions += 1) {
+    try {
+      return await commitTogether(database, facts, terms);
+    } catch (error) {
+      const again = error instanceof RefusedByDatabase && error.isTransient && collisions < MOST_COLLISIONS;
+      if (!again) throw error;
+    }
+  }
+}
+
+const REFERENCE_KEYS = ['orders_gateway_reference_key', 'attempts_gateway_reference_key'];
+
+/**
+ * The gateway answered with an authorization that another order already has: not this order's answer, whatever it
+ * says. The fact becomes a contradiction, without the reference, which stays where it was recorded first.
+ */
+function withoutReusedReference(
+  refused: FactOfOrder,
+  { constraint }: RefusedByDatabase,
+): FactOfOrder | undefined {
+  const { fact } = refused;
+  if (constraint === undefined || !REFERENCE_KEYS.includes(constraint) || fact.kind !== 'outcome')
+    return undefined;
+  const { outcome } = fact;
+  if (!('reference' in outcome)) return undefined;
+  const reason = outcome.kind === 'contradicted' ? outcome.reason : 'reference_reused';
+  return {
+    ...refused,
+    fact: { ...fact, outcome: { kind: 'contradicted', reason } },
+    remark: `${outcome.kind} with reference ${outcome.reference}, which another order has`,
+  };
+}
+
+function refusal({ orderId, fact }: FactOfOrder, error: RefusedByDatabase): Error {
+  const message = `order ${orderId}: '${fact.kind}' was not recorded: ${error.message}`;
+  return error.isLasting
+    ? new NonRetriableError(message, { errorClass: 'database_refused' })
+    : new RetriableError(message, { errorClass: 'database' });
+}
+
+function bug({ orderId, fact }: FactOfOrder, cause: unknown): Error {
+  return new Error(`bug: order ${orderId}: '${fact.kind}' could not be decided or written`, { cause });
+}

@@ -1,0 +1,161 @@
+/**
+ * One group commit: facts of different orders, decided together and written by one statement.
+ *
+ *   READ    the orders with their attempts, in one snapshot, and the database's clock
+ *   ALIVE   only when somebody else's claim is in the way: which of those sessions still hold their locks
+ *   decide  each fact, by the domain's rules
+ *   WRITE   orders, attempts and events, in one statement, which is the transaction
+ *
+ * No lock is held between the statements: a worker that freezes here holds nobody up. Instead the write is fenced.
+ * It takes an order only if its version is still the one that was decided upon (none, for a new order), writes
+ * attempt and event only for orders that it took, and reports those. A fact whose order was overtaken is simply
+ * decided again. So of two workers that claim the same new order, one inserts it and the other finds it claimed.
+ *
+ * Orders are written in the order of their ids: statements of several workers wait for one another, never in a circle.
+ */
+import { decide, type Attempt, type Decision, type StoredOrder } from '../../domain/order-states.ts';
+import type { OrderId } from '../../domain/order.ts';
+import type { Database } from './connection.ts';
+import {
+  FACT_ROW_COLUMNS,
+  factRow,
+  leavesTrace,
+  ORDER_COLUMNS,
+  storedOrder,
+  type DecidedFact,
+  type FactOfOrder,
+  type OrderRow,
+} from './rows.ts';
+import { livingWorkers } from './worker-session.ts';
+
+/** What decisions depend on besides order, fact and database. */
+export interface Terms {
+  /** This worker's session. */
+  readonly worker: number;
+  readonly leaseMs: number;
+  readonly keyWindowMs: number;
+}
+
+/** The decision on a fact, committed; `overtaken`: the order changed meanwhile, nothing was written for it. */
+export type Result = Decision | 'overtaken';
+
+/**
+ * Decides and records `facts`, at most one an order. Resolves after the commit with one result a fact, in their
+ * order. Rejects with what connection.ts throws; nothing was written then, unless the reply to a commit was lost.
+ */
+export async function commitTogether(
+  database: Database,
+  facts: readonly FactOfOrder[],
+  terms: Terms,
+): Promise<Result[]> {
+  const { orders, nowMs } = await read(database, facts);
+  const alive = await livingWorkers(database, claimantsInTheWay(facts, orders, terms.worker));
+  const context = { ...terms, nowMs, isAlive: (worker: number) => alive.has(worker) };
+
+  const decided = facts.map((each): DecidedFact => {
+    const before = orders.get(each.orderId);
+    return { ...each, before, decision: decide(before, each.fact, context), worker: terms.worker };
+  });
+
+  const taken = await write(database, decided.filter(leavesTrace));
+  return decided.map(({ orderId, before, decision }) =>
+    decision.order === before || taken.has(orderId) ? decision : 'overtaken',
+  );
+}
+
+/** The row of an order that is not stored carries its id and the time only. */
+type ReadRow = { readonly now_ms: number } & (
+  OrderRow | { readonly order_id: OrderId; readonly version: null }
+);
+
+const READ = {
+  name: 'read orders',
+  text: `
+    select asked.order_id, (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms, ${ORDER_COLUMNS}
+    from unnest($1::text[]) as asked (order_id)
+    left join cardauth.orders o on o.order_id = asked.order_id
+    left join cardauth.attempts a on a.order_id = o.order_id and a.generation = o.generation`,
+};
+
+async function read(
+  database: Database,
+  facts: readonly FactOfOrder[],
+): Promise<{ orders: Map<OrderId, StoredOrder>; nowMs: number }> {
+  const rows = await database.query<ReadRow>(READ, [facts.map(({ orderId }) => orderId)]);
+  const orders = new Map<OrderId, StoredOrder>();
+  let nowMs = 0;
+  for (const row of rows) {
+    nowMs = Math.max(nowMs, Math.floor(row.now_ms));
+    if (row.version !== null) orders.set(row.order_id, storedOrder(row));
+  }
+  return { orders, nowMs };
+}
+
+/** Owners of unreleased claims on orders that somebody else asks for now. */
+function claimantsInTheWay(
+  facts: readonly FactOfOrder[],
+  orders: ReadonlyMap<OrderId, StoredOrder>,
+  worker: number,
+): Set<number> {
+  const claimed = facts.filter(({ fact }) => fact.kind === 'claim');
+  const attempts = claimed.map(({ orderId }) => orders.get(orderId)?.attempt);
+  const inTheWay = (attempt: Attempt | undefined): attempt is Attempt =>
+    attempt?.leaseUntilMs !== undefined && attempt.owner !== worker;
+  return new Set(attempts.filter(inTheWay).map(({ owner }) => owner));
+}
+
+// `on conflict do update ... where` is the fence: a new order has version 1 and never matches a stored one. The last
+// condition of the other two, `not changed or ...`, is the same in both and is planned as one look-up in a hash.
+const WRITE = {
+  name: 'write orders',
+  text: `
+    with fact as materialized (
+      select * from json_to_recordset($1::json) as row (${FACT_ROW_COLUMNS})
+    ),
+    taken as (
+      insert into cardauth.orders as o (
+        order_id, customer_id, status, status_reason, amount_minor, currency, fingerprint, card_brand, card_last4,
+        gateway_reference, generation, attempts, decided_at, notified_at, version)
+      select
+        order_id, customer_id, status, status_reason, amount_minor, currency, fingerprint, card_brand, card_last4,
+        gateway_reference, generation, attempts, decided_at, notified_at, version
+      from fact where changed order by order_id collate "C"
+      on conflict (order_id) do update set
+        status = excluded.status, status_reason = excluded.status_reason,
+        gateway_reference = excluded.gateway_reference, generation = excluded.generation,
+        attempts = excluded.attempts, decided_at = excluded.decided_at, notified_at = excluded.notified_at,
+        version = excluded.version, updated_at = now()
+      where o.version = excluded.version - 1
+      returning o.order_id
+    ),
+    attempted as (
+      insert into cardauth.attempts as a (
+        order_id, generation, idempotency_key, gateway_reference, claim, owner, lease_until, key_used_since,
+        maybe_sent, state, decline_class, last_outcome, detail)
+      select
+        order_id, generation, idempotency_key, attempt_reference, claim, owner, lease_until, key_used_since,
+        maybe_sent, state, decline_class, outcome, detail
+      from fact where attempt_changed and (not changed or order_id in (select order_id from taken))
+      on conflict (order_id, generation) do update set
+        gateway_reference = coalesce(excluded.gateway_reference, a.gateway_reference), claim = excluded.claim,
+        owner = excluded.owner, lease_until = excluded.lease_until, key_used_since = excluded.key_used_since,
+        maybe_sent = excluded.maybe_sent, state = excluded.state, decline_class = excluded.decline_class,
+        last_outcome = coalesce(excluded.last_outcome, a.last_outcome),
+        detail = coalesce(excluded.detail, a.detail), updated_at = now()
+    ),
+    noted as (
+      insert into cardauth.order_events (
+        order_id, fact, generation, version, claim, worker, status_before, status_after, outcome, detail, alarm)
+      select
+        order_id, fact, generation, version, fact_claim, worker, status_before, status, outcome, detail, alarm
+      from fact where not changed or order_id in (select order_id from taken)
+    )
+    select order_id from taken`,
+};
+
+/** Ids of the changed orders that were taken: of the version they were decided upon. */
+async function write(database: Database, decided: readonly DecidedFact[]): Promise<Set<OrderId>> {
+  if (decided.length === 0) return new Set();
+  const rows = await database.query<{ order_id: OrderId }>(WRITE, [JSON.stringify(decided.map(factRow))]);
+  return new Set(rows.map((row) => row.order_id));
+}

@@ -1,0 +1,226 @@
+/**
+ * Rows of the order book and values of the domain: the only place where one becomes the other.
+ *
+ * Amounts travel as text both ways, so that 64 bits stay exact whatever type parsers the process has set. Times are
+ * whole milliseconds since the epoch here and timestamptz there.
+ */
+import type { Attempt, Decision, OrderFact, OrderStatus, StoredOrder } from '../../domain/order-states.ts';
+import type { OrderId } from '../../domain/order.ts';
+import type { AuthorizationOutcome } from '../../domain/outcome.ts';
+
+/** Select list of an AttemptRow, for `cardauth.attempts a`. */
+export const ATTEMPT_COLUMNS = `
+  a.idempotency_key, a.claim, a.owner, ${asMs('a.lease_until')}, ${asMs('a.key_used_since')}, a.maybe_sent, a.state,
+  a.decline_class`;
+
+/** Select list of an OrderRow, for `cardauth.orders o` left-joined with `cardauth.attempts a`. */
+export const ORDER_COLUMNS = `
+  o.customer_id, o.status, o.status_reason, o.amount_minor::text, o.currency, o.fingerprint, o.card_brand,
+  o.card_last4, o.generation, o.attempts, o.gateway_reference, ${asMs('o.decided_at')}, ${asMs('o.notified_at')},
+  o.version, ${ATTEMPT_COLUMNS}`;
+
+/** Reads a timestamptz as milliseconds, under its own name with `_ms` added. */
+export function asMs(column: string): string {
+  const name = column.slice(column.lastIndexOf('.') + 1);
+  return `(extract(epoch from ${column}) * 1000)::float8 as ${name}_ms`;
+}
+
+export type OrderRow = OrderOnlyRow & (AttemptRow | { readonly idempotency_key: null });
+
+interface OrderOnlyRow {
+  readonly order_id: string;
+  readonly customer_id: string;
+  readonly status: OrderStatus;
+  readonly status_reason: string | null;
+  readonly amount_minor: string;
+  readonly currency: string;
+  readonly fingerprint: string;
+  readonly card_brand: string | null;
+  readonly card_last4: string | null;
+  readonly generation: number;
+  readonly attempts: number;
+  readonly gateway_reference: string | null;
+  readonly decided_at_ms: number | null;
+  readonly notified_at_ms: number | null;
+  readonly version: number;
+}
+
+/** All null on an order whose generation has no attempt yet. */
+export interface AttemptRow {
+  readonly idempotency_key: string;
+  readonly claim: number;
+  readonly owner: number;
+  readonly lease_until_ms: number | null;
+  readonly key_used_since_ms: number | null;
+  readonly maybe_sent: boolean;
+  readonly state: Attempt['state'];
+  readonly decline_class: Attempt['declineClass'] | null;
+}
+
+export function storedOrder(row: OrderRow): StoredOrder {
+  return {
+    orderId: row.order_id,
+    customerId: row.customer_id,
+    amountMinor: BigInt(row.amount_minor),
+    currency: row.currency,
+    fingerprint: row.fingerprint,
+    ...(row.card_brand === null ? {} : { cardBrand: row.card_brand }),
+    ...(row.card_last4 === null ? {} : { cardLast4: row.card_last4 }),
+    status: row.status,
+    statusReason: row.status_reason ?? undefined,
+    generation: row.generation,
+    attempts: row.attempts,
+    attempt: row.idempotency_key === null ? undefined : storedAttempt(row),
+    gatewayReference: row.gateway_reference ?? undefined,
+    decidedAtMs: wholeMs(row.decided_at_ms),
+    notifiedAtMs: wholeMs(row.notified_at_ms),
+    version: row.version,
+  };
+}
+
+export function storedAttempt(row: AttemptRow): Attempt {
+  return {
+    idempotencyKey: row.idempotency_key,
+    claim: row.claim,
+    owner: row.owner,
+    leaseUntilMs: wholeMs(row.lease_until_ms),
+    keyUsedSinceMs: wholeMs(row.key_used_since_ms),
+    maybeSent: row.maybe_sent,
+    state: row.state,
+    declineClass: row.decline_class ?? undefined,
+  };
+}
+
+export function wholeMs(ms: number | null): number | undefined {
+  return ms === null ? undefined : Math.round(ms);
+}
+
+export interface FactOfOrder {
+  readonly orderId: OrderId;
+  readonly fact: OrderFact;
+  /** For the history, where the fact itself does not say it. */
+  readonly remark?: string;
+}
+
+/** A decided fact on its way into the tables: what it found, what it was, what it led to. */
+export interface DecidedFact extends FactOfOrder {
+  readonly before: StoredOrder | undefined;
+  readonly decision: Decision;
+  /** The worker session that learned it. */
+  readonly worker: number;
+}
+
+/** Whether the fact leaves a trace: a changed order, an alarm, or the handing over to a person. */
+export function leavesTrace({ before, fact, decision }: DecidedFact): boolean {
+  return decision.order !== before || decision.alarm !== undefined || fact.kind === 'parked';
+}
+
+/** Column list of a FactRow, for json_to_recordset. */
+export const FACT_ROW_COLUMNS = `
+  order_id text, changed boolean, customer_id text, status text, status_reason text, amount_minor bigint,
+  currency text, fingerprint text, card_brand text, card_last4 text, gateway_reference text, generation int,
+  attempts int, decided_at timestamptz, notified_at timestamptz, version int,
+  attempt_changed boolean, idempotency_key text, attempt_reference text, claim int, owner int,
+  lease_until timestamptz, key_used_since timestamptz, maybe_sent boolean, state text, decline_class text,
+  fact text, fact_claim int, status_before text, worker int, outcome text, detail text, alarm text`;
+
+/** One row of the JSON array that the write statement takes: order, attempt and event side by side. */
+export function factRow(decided: DecidedFact): object {
+  const { orderId, before, fact, decision } = decided;
+  const after = decision.order;
+  return {
+    order_id: orderId,
+    changed: after !== before,
+    ...(after === undefined ? {} : orderColumns(after)),
+    attempt_changed: after?.attempt !== before?.attempt,
+    ...(after?.attempt === undefined ? {} : attemptColumns(after.attempt)),
+    // The reference belongs to the attempt that this fact settles, not to an earlier generation's.
+    attempt_reference: after?.gatewayReference === before?.gatewayReference ? null : after?.gatewayReference,
+    fact: fact.kind,
+    fact_claim: fact.kind === 'outcome' ? fact.claim : after?.attempt?.claim,
+    status_before: before?.status,
+    worker: decided.worker,
+    outcome: fact.kind === 'outcome' ? outcomeName(fact.outcome) : undefined,
+    detail: forPeople(decided.remark ?? detailOf(fact, decision)),
+    alarm: forPeople(decision.alarm),
+  };
+}
+
+function orderColumns(order: StoredOrder): object {
+  return {
+    customer_id: order.customerId,
+    status: order.status,
+    status_reason: forPeople(order.statusReason),
+    amount_minor: order.amountMinor.toString(),
+    currency: order.currency,
+    fingerprint: order.fingerprint,
+    card_brand: order.cardBrand,
+    card_last4: order.cardLast4,
+    gateway_reference: order.gatewayReference,
+    generation: order.generation,
+    attempts: order.attempts,
+    decided_at: isoTime(order.decidedAtMs),
+    notified_at: isoTime(order.notifiedAtMs),
+    version: order.version,
+  };
+}
+
+function attemptColumns(attempt: Attempt): object {
+  return {
+    idempotency_key: attempt.idempotencyKey,
+    claim: attempt.claim,
+    owner: attempt.owner,
+    lease_until: isoTime(attempt.leaseUntilMs),
+    key_used_since: isoTime(attempt.keyUsedSinceMs),
+    maybe_sent: attempt.maybeSent,
+    state: attempt.state,
+    decline_class: attempt.declineClass,
+  };
+}
+
+function isoTime(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : new Date(ms).toISOString();
+}
+
+/** `approved`, `declined: card_declined`, `unknown: no_answer`, ... */
+function outcomeName(outcome: AuthorizationOutcome): string {
+  switch (outcome.kind) {
+    case 'approved':
+      return 'approved';
+    case 'declined':
+    case 'contradicted':
+      return `${outcome.kind}: ${outcome.reason}`;
+    case 'rejected':
+      return 'rejected';
+    case 'unavailable':
+    case 'unknown':
+      return `${outcome.kind}: ${outcome.cause}`;
+  }
+}
+
+function detailOf(fact: OrderFact, decision: Decision): string | undefined {
+  if (fact.kind === 'parked') return fact.reason;
+  if (fact.kind === 'refuse') return fact.reason;
+  if (fact.kind === 'outcome') {
+    const { outcome } = fact;
+    switch (outcome.kind) {
+      case 'declined':
+      case 'rejected':
+        return outcome.code;
+      case 'unavailable':
+      case 'unknown':
+        return outcome.detail;
+      case 'approved':
+      case 'contradicted':
+        return outcome.reference;
+    }
+  }
+  return decision.next.step === 'park' ? decision.next.detail : undefined;
+}
+
+const LONGEST_TEXT = 500;
+
+/** A text that only people read, made storable: one line, bounded, without what PostgreSQL refuses in text. */
+function forPeople(text: string | undefined): string | undefined {
+  return text?.slice(0, LONGEST_TEXT).replace(/[\p{Cc}\p{Cs}]/gu, ' ');
+}

@@ -1,0 +1,229 @@
+/**
+ * The worker, put together: every part is built here, once, and given what it needs. Nothing else knows everyone.
+ *
+ *     orders queue -> OrdersSpout -> AuthorizeCreditCard -> ProcessedOrderNotification -> notification exchange
+ *                                             `-> ParkOrder -> parking lot
+ */
+import { createStripeGateway } from './adapters/gateway/stripe-gateway.ts';
+import { guardWithBreaker } from './adapters/gateway/breaker.ts';
+import { createOrderBook } from './adapters/postgres/order-book.ts';
+import { BrokerConnection } from './adapters/rabbitmq/connection.ts';
+import {
+  declareLevelQueues,
+  declareNotificationExchange,
+  declareOrdersQueue,
+  declareParkedQueue,
+} from './adapters/rabbitmq/declare.ts';
+import { parseAmqpUrls } from './adapters/rabbitmq/endpoint.ts';
+import { BrokerNotifier } from './adapters/rabbitmq/notifier.ts';
+import { OrdersSpout } from './adapters/rabbitmq/orders-spout.ts';
+import { BrokerParkingLot } from './adapters/rabbitmq/parking-lot.ts';
+import { Publisher } from './adapters/rabbitmq/publisher.ts';
+import { RetryCopies } from './adapters/rabbitmq/retry-copies.ts';
+import { AuthorizeCreditCard, type AuthorizeStreams } from './bolts/authorize-credit-card.ts';
+import type { OrderValues } from './bolts/order-values.ts';
+import { ParkOrder } from './bolts/park-order.ts';
+import { ProcessedOrderNotification } from './bolts/processed-order-notification.ts';
+import type { WorkerConfig } from './config/config.ts';
+import { NOTIFICATION_MARGIN_MS, RECORDING_MARGIN_MS } from './config/preconditions.ts';
+import { holdIntakeWhileUnavailable } from './intake.ts';
+import { orderScheme } from './order-scheme.ts';
+import type { Log } from './ports/log.ts';
+import { readinessOf, type Readiness } from './telemetry/readiness.ts';
+import type { BasicBolt } from './topology/bolt.ts';
+import { TopologyBuilder } from './topology/builder.ts';
+import type { DrainReport } from './topology/drain.ts';
+import { shuffle } from './topology/groupings.ts';
+import type { ReplayRules } from './topology/replay-policy.ts';
+import { TopologyRunner } from './topology/runner.ts';
+import { systemClock, systemRandom } from './topology/system-clock.ts';
+
+/** A worker, from start to end: `start`, then `drain` once; a second `drain` skips the waiting. */
+export interface Worker {
+  /** Resolves when everything is started; what is away by then is connected to as soon as it is there. */
+  start(): Promise<void>;
+  readiness(): Readiness;
+  /** Calls `listener` after anything that readiness depends on has changed. */
+  onReadinessChange(listener: () => void): void;
+  /** Stops the intake, lets in-flight orders settle, gives the rest back, and closes everything. */
+  drain(): Promise<DrainReport>;
+}
+
+export function buildWorker(config: WorkerConfig, version: string, log: Log): Worker {
+  const { broker, database, gateway: gatewayConfig, orders, topology: limits } = config;
+  const means = { clock: systemClock, random: systemRandom(), log };
+
+  // The system of record.
+  const book = createOrderBook({
+    ...means,
+    databaseUrl: database.url.reveal(),
+    leaseMs: limits.leaseMs,
+    keyWindowMs: gatewayConfig.keyWindowMs,
+  });
+
+  // The gateway, behind its breaker.
+  const stripe = createStripeGateway({
+    baseUrl: gatewayConfig.url,
+    apiKey: gatewayConfig.apiKey,
+    wallMs: gatewayConfig.timeoutMs,
+    connections: gatewayConfig.connections,
+    log,
+  });
+  const gateway = guardWithBreaker(stripe);
+
+  // The broker: consuming and publishing never share a connection, announcements and copies never a channel.
+  const endpoints = parseAmqpUrls(broker.urls.reveal());
+  const { ordersQueue, prefix, declare: mode, notificationsExchange: exchange } = broker;
+  const consuming = new BrokerConnection({ ...means, role: 'consume', endpoints });
+  const publishing = new BrokerConnection({ ...means, role: 'publish', endpoints });
+  const announcements = new Publisher({
+    ...means,
+    name: 'notifications',
+    connection: publishing,
+    prepare: (link) => declareNotificationExchange({ ...means, link }, { exchange, mode }),
+  });
+  const copies = new Publisher({
+    ...means,
+    name: 'retry and parked copies',
+    connection: publishing,
+    prepare: async (link) => {
+      await declareParkedQueue({ ...means, link }, prefix);
+      await declareLevelQueues({ ...means, link }, { prefix, ordersQueue, levelsMs: limits.retryLevelsMs });
+    },
+  });
+  const lot = new BrokerParkingLot({ ...means, publisher: copies, prefix, workerVersion: version });
+  const notifier = new BrokerNotifier({ publisher: announcements, exchange });
+  const retryCopies = new RetryCopies({
+    publisher: copies,
+    prefix,
+    ordersQueue,
+    levelsMs: limits.retryLevelsMs,
+  });
+
+  // The topology.
+  const spout = new OrdersSpout<OrderValues>({
+    ...means,
+    connection: consuming,
+    queue: ordersQueue,
+    prepare: (link) => declareOrdersQueue({ ...means, link }, { queue: ordersQueue, prefix, mode }),
+    scheme: orderScheme({
+      defaultCurrency: orders.defaultCurrency,
+      maxAmount: orders.maxAmount,
+      fingerprintKey: Buffer.from(orders.fingerprintKey.reveal()),
+    }),
+    parkingLot: lot,
+    retryCopies,
+    replayRules: replayRules(limits),
+    maxSpoutPending: limits.maxSpoutPending,
+  });
+  const authorize = new AuthorizeCreditCard({
+    ...means,
+    book,
+    gateway,
+    gatewayWallMs: gatewayConfig.timeoutMs,
+    recordingMarginMs: RECORDING_MARGIN_MS + NOTIFICATION_MARGIN_MS,
+  });
+  const notify = new ProcessedOrderNotification({ notifier, book });
+  const park = new ParkOrder({ lot, book, log });
+  // Bolts that wait for others all the time: as many at once as there can be trees.
+  const concurrency = limits.maxSpoutPending;
+  const topology = new TopologyBuilder()
+    .spout('orders', {
+      spout,
+      streams: { orders: ['admission', 'message'], exhausted: ['admission', 'message', 'exhaustedBecause'] },
+      maxSpoutPending: limits.maxSpoutPending,
+    })
+    .bolt('authorize-credit-card', {
+      create: (): BasicBolt<OrderValues, AuthorizeStreams> => authorize,
+      inputs: [{ from: 'orders', stream: 'orders', grouping: shuffle }],
+      streams: { processed: ['admission', 'message', 'notification'], parked: ['parked'] },
+      concurrency,
+    })
+    .bolt('processed-order-notification', {
+      create: () => notify,
+      inputs: [{ from: 'authorize-credit-card', stream: 'processed', grouping: shuffle }],
+      concurrency,
+    })
+    .bolt('park-order', {
+      create: () => park,
+      inputs: [
+        { from: 'authorize-credit-card', stream: 'parked', grouping: shuffle },
+        { from: 'orders', stream: 'exhausted', grouping: shuffle },
+        { from: 'authorize-credit-card', stream: 'error', grouping: shuffle },
+        { from: 'processed-order-notification', stream: 'error', grouping: shuffle },
+      ],
+      concurrency,
+    })
+    .build({ messageTimeoutMs: limits.messageTimeoutMs });
+  const runner = new TopologyRunner(topology, {
+    ...means,
+    onProblem: ({ component, during, error }) => {
+      log.error({ component, phase: during, err: error }, 'a part of the topology broke its contract');
+    },
+  });
+
+  // What everything depends on; the intake is held while any of it is away.
+  const dependencies = [
+    book.availability,
+    gateway.availability,
+    announcements.availability,
+    copies.availability,
+  ];
+  const watched = [spout.availability, ...dependencies];
+  let state = 'starting';
+  let stopHolding = (): void => undefined;
+
+  return {
+    async start() {
+      book.start();
+      publishing.start();
+      announcements.start();
+      copies.start();
+      stopHolding = holdIntakeWhileUnavailable(runner, dependencies, log);
+      await runner.start();
+      if (state === 'starting') state = 'running';
+    },
+
+    readiness: () => readinessOf({ state, dependencies: watched, holds: [] }),
+
+    onReadinessChange(listener) {
+      for (const availability of watched) availability.onChange(listener);
+    },
+
+    async drain() {
+      if (state === 'draining') return runner.drain(0);
+      state = 'draining';
+      stopHolding();
+      const report = await runner.drain(limits.drainMs);
+      await Promise.all([announcements.close(), copies.close()]);
+      await publishing.close();
+      await book.close({ deadlineMs: CLOSE_DEADLINE_MS });
+      gateway.close();
+      await stripe.close();
+      state = 'stopped';
+      return report;
+    },
+  };
+}
+
+const CLOSE_DEADLINE_MS = 5_000;
+
+/**
+ * Ceilings of 1 s, 5 s, 25 s, 2 min, 10 min, 52 min, 1 h by default: each replay finds a level queue of about its wait.
+ * Where the fault is not the order's own and the intake is held for it, its replays are not used up.
+ */
+function replayRules(limits: WorkerConfig['topology']): ReplayRules {
+  const baseMs = limits.retryLevelsMs[0] ?? 1_000;
+  const capMs = limits.retryLevelsMs.at(-1) ?? baseMs;
+  const otherwise = { baseMs, factor: 5, capMs, maxReplays: limits.maxAttempts };
+  const notItsOwn = { baseMs, capMs: Math.min(capMs, 30_000), maxReplays: Infinity, isCounted: false };
+  return {
+    otherwise,
+    byErrorClass: {
+      breaker_open: notItsOwn,
+      claimed_elsewhere: notItsOwn,
+      database: notItsOwn,
+      publisher_unavailable: notItsOwn,
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto';
+import { createReadStream, readFileSync } from 'node:fs';
+import { addAbortSignal, type Readable } from 'node:stream';
+import { packageVersion } from '../version.ts';
+import { listenForInterruption } from './interruption.ts';
+import { runCli } from './run.ts';
+import { createTerminal } from './terminal.ts';
+
+/** The program behind `bin/cardauth.mjs`: the process's own streams, signals and exit code around `runCli`. */
+
+// `cardauth ... | head` closes stdout early; there is nobody left to tell.
+process.stdout.on('error', () => process.exit());
+
+process.exitCode = await runCli(process.argv.slice(2), {
+  version: packageVersion(),
+  parts: {
+    worker: async () => (await import('../main.ts')).runWorker,
+    migrations: async () => (await import('../operations.ts')).openMigrations,
+    orderPublisher: async () => (await import('../operations.ts')).openOrderPublisher,
+    orderHistory: async () => {
+      const { openOrderHistory } = await import('../operations.ts');
+      return (config) => Promise.resolve(openOrderHistory(config));
+    },
+    demo: async () => (await import('../demo/demo.ts')).runDemo,
+    simulator: async () => ({
+      ...(await import('../simulator/simulator.ts')),
+      ...(await import('../simulator/fault-script.ts')),
+    }),
+  },
+  terminal: createTerminal(process),
+  env: process.env,
+  readFile: (path) => readFileSync(path, 'utf8'),
+  openInput,
+  newMessageId: randomUUID,
+  interruption: () => listenForInterruption(process),
+});
+
+function openInput(path: string, signal: AbortSignal): Readable {
+  return addAbortSignal(signal, path === '-' ? process.stdin : createReadStream(path));
+}

@@ -1,0 +1,42 @@
+import { maskCardNumbers } from '../telemetry/card-numbers.ts';
+
+/** Where a command prints: data on stdout, everything for people on stderr. */
+export interface Terminal {
+  out(text: string): void;
+  /** Card numbers are masked: messages may quote what was typed. */
+  err(text: string): void;
+  /** Shows a line that the next one replaces; nothing when stderr is no terminal. */
+  progress(text: string): void;
+  /** Takes the progress line away. */
+  clearProgress(): void;
+}
+
+export interface TerminalStreams {
+  readonly stdout: { write(text: string): unknown };
+  readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean };
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+const START_OF_EMPTIED_LINE = '\r\x1b[K';
+
+export function createTerminal({ stdout, stderr, env }: TerminalStreams): Terminal {
+  const isAnimated = stderr.isTTY === true && env['TERM'] !== 'dumb' && (env['NO_COLOR'] ?? '') === '';
+  let hasProgress = false;
+  const clearProgress = (): void => {
+    if (hasProgress) stderr.write(START_OF_EMPTIED_LINE);
+    hasProgress = false;
+  };
+  return {
+    out: (text) => stdout.write(text),
+    err: (text) => {
+      clearProgress();
+      stderr.write(maskCardNumbers(text));
+    },
+    progress: (text) => {
+      if (!isAnimated) return;
+      stderr.write(START_OF_EMPTIED_LINE + text);
+      hasProgress = true;
+    },
+    clearProgress,
+  };
+}

@@ -1,0 +1,65 @@
+/**
+ * The gate: the body of a message to an order, a denial or a parked message, and nothing else whatever the bytes are.
+ *
+ * What makes it no order at all comes first, then the id, then what is charged and to whom, and the card last:
+ * a message that has any fault of upstream's is parked and never denies a customer (payments design, section 1).
+ */
+import { fingerprintOf } from './fingerprint.ts';
+import { readCustomerId, readOrderId } from './identifiers.ts';
+import { fieldOf, isJsonObject, readJson, type JsonObject } from './json-text.ts';
+import { readMoney, type MoneyRules } from './money.ts';
+import type { Admission, OrderId, OrderTerms } from './order.ts';
+import { readMeans, type MeansIdentity } from './payment-means.ts';
+import { unreadable, type Unreadable } from './reading.ts';
+
+export interface AdmissionRules extends MoneyRules {
+  /** HMAC key of the orders' fingerprints; with another key every stored order looks like a conflict. */
+  readonly fingerprintKey: Uint8Array;
+}
+
+/** Never throws and never keeps `body`; only a `maxAmount` that is no number throws, for every body. */
+export function admit(body: Uint8Array, rules: AdmissionRules): Admission {
+  const json = readJson(body);
+  if (json.kind === 'refused') return parked(undefined, json);
+  if (!isJsonObject(json.value)) {
+    return parked(undefined, unreadable('unparseable', 'the body is not a JSON object'));
+  }
+  const id = readOrderId(fieldOf(json.value, 'id'));
+  if (id.kind === 'unreadable') return parked(undefined, id);
+  return admitOrder(id.value, json.value, rules);
+}
+
+function admitOrder(orderId: OrderId, fields: JsonObject, rules: AdmissionRules): Admission {
+  const money = readMoney(fieldOf(fields, 'chargeAmount'), fieldOf(fields, 'currency'), rules);
+  if (money.kind === 'unreadable') return parked(orderId, money);
+  const customerId = readCustomerId(fieldOf(fields, 'customerId'));
+  if (customerId.kind === 'unreadable') return parked(orderId, customerId);
+  const means = readMeans(fields);
+  if (means.kind === 'unreadable') return parked(orderId, means);
+
+  const terms: OrderTerms = {
+    orderId,
+    customerId: customerId.value,
+    ...money.value,
+    fingerprint: fingerprintOf(rules.fingerprintKey, money.value, customerId.value, means.identity),
+    ...cardForPeople(means.identity),
+  };
+  if (means.kind === 'usable') return { kind: 'ok', order: { terms, means: means.means } };
+  return { kind: 'deny', terms, reason: 'invalid_card_data', detail: means.detail };
+}
+
+function cardForPeople(identity: MeansIdentity): Pick<OrderTerms, 'cardBrand' | 'cardLast4'> {
+  if (identity.kind === 'token') return {};
+  const { brand, last4 } = identity;
+  return {
+    ...(brand !== undefined && { cardBrand: brand }),
+    ...(last4 !== undefined && { cardLast4: last4 }),
+  };
+}
+
+function parked(
+  orderId: OrderId | undefined,
+  { reason, detail }: Pick<Unreadable, 'reason' | 'detail'>,
+): Admission {
+  return { kind: 'park', orderId, reason, detail };
+}

@@ -1,0 +1,62 @@
+import { Readable } from 'node:stream';
+import type { Parts } from '../../src/cli/parts.ts';
+import { runCli } from '../../src/cli/run.ts';
+import { createTerminal } from '../../src/cli/terminal.ts';
+
+export interface CliRun {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CliWorld {
+  readonly parts?: Parts;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly files?: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+  readonly isTTY?: boolean;
+  /** Aborted: SIGINT came. */
+  readonly interrupt?: AbortSignal;
+}
+
+/** Runs a command line in this process, against files, streams and parts of the test's own. */
+export async function cli(args: readonly string[], world: CliWorld = {}): Promise<CliRun> {
+  const { parts = {}, env = {}, files = {}, stdin = '', isTTY = false } = world;
+  const interrupt = world.interrupt ?? new AbortController().signal;
+  let [stdout, stderr] = ['', ''];
+  const readFile = (path: string): string => {
+    const text = files[path];
+    if (text === undefined) throw Object.assign(new Error(`ENOENT: ${path}`), { code: 'ENOENT' });
+    return text;
+  };
+  const exitCode = await runCli(args, {
+    version: '1.2.3',
+    parts,
+    terminal: createTerminal({
+      stdout: { write: (text) => (stdout += text) },
+      stderr: { write: (text) => (stderr += text), isTTY },
+      env,
+    }),
+    env,
+    readFile,
+    openInput: (path) => Readable.from([Buffer.from(path === '-' ? stdin : readFile(path))]),
+    newMessageId: () => 'message-id',
+    interruption: () => ({
+      signal: interrupt,
+      exitCode: () => (interrupt.aborted ? 130 : undefined),
+      requested: new Promise((resolve) => {
+        interrupt.addEventListener('abort', () => {
+          resolve();
+        });
+      }),
+      release: () => undefined,
+    }),
+  });
+  return { exitCode, stdout, stderr };
+}
+
+/** Variables without which a worker does not start. */
+export const workerEnv = {
+  CARDAUTH_GATEWAY_API_KEY: 'sk_test_0123456789',
+  CARDAUTH_FINGERPRINT_KEY: 'fingerprint-key-16',
+};

@@ -1,0 +1,71 @@
+import {
+  decide,
+  type DecisionContext,
+  type OrderFact,
+  type StoredOrder,
+} from '../../src/domain/order-states.ts';
+import type { OrderTerms } from '../../src/domain/order.ts';
+import type { AuthorizationOutcome } from '../../src/domain/outcome.ts';
+
+export const TERMS: OrderTerms = {
+  orderId: '1234',
+  customerId: '5678',
+  amountMinor: 4223n,
+  currency: 'USD',
+  fingerprint: 'fingerprint of the order',
+};
+export const OTHER_TERMS: OrderTerms = { ...TERMS, fingerprint: 'fingerprint of other content' };
+
+export const START_MS = Date.UTC(2026, 0, 1);
+export const LEASE_MS = 25_000;
+export const KEY_WINDOW_MS = 23 * 3_600_000;
+
+/** The worker of the table's facts, one that lives beside it, and one that died. */
+export const SELF = 1;
+export const PEER = 2;
+export const DEAD = 3;
+
+export function contextAt(sinceStartMs: number, worker: number = SELF): DecisionContext {
+  return {
+    nowMs: START_MS + sinceStartMs,
+    worker,
+    isAlive: (session) => session !== DEAD,
+    leaseMs: LEASE_MS,
+    keyWindowMs: KEY_WINDOW_MS,
+  };
+}
+
+export const OUTCOMES = {
+  approved: { kind: 'approved', reference: 'pi_1' },
+  declined: {
+    kind: 'declined',
+    reason: 'card_declined',
+    class: 'hard',
+    code: 'lost_card',
+    reference: 'pi_0',
+  },
+  contradicted: { kind: 'contradicted', reason: 'amount_mismatch', reference: 'pi_9' },
+  rejected: { kind: 'rejected', code: 'parameter_missing' },
+  unavailable: { kind: 'unavailable', cause: 'not_sent', detail: 'connection refused' },
+  unknown: { kind: 'unknown', cause: 'no_answer', detail: 'no answer within 8000 ms' },
+} as const satisfies Record<AuthorizationOutcome['kind'], AuthorizationOutcome>;
+
+export function claimBy(): OrderFact {
+  return { kind: 'claim', terms: TERMS };
+}
+
+export function outcomeOf(outcome: AuthorizationOutcome, claim: number, generation = 1): OrderFact {
+  return { kind: 'outcome', generation, claim, outcome };
+}
+
+/** The order after some facts, each learned by a worker at a time. */
+export function orderAfter(
+  ...history: readonly (readonly [fact: OrderFact, sinceStartMs: number, worker: number])[]
+): StoredOrder {
+  let order: StoredOrder | undefined;
+  for (const [fact, sinceStartMs, worker] of history) {
+    order = decide(order, fact, contextAt(sinceStartMs, worker)).order;
+  }
+  if (order === undefined) throw new Error('a history without a fact makes no order');
+  return order;
+}

@@ -1,0 +1,320 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import {
+  decide,
+  isTerminal,
+  type Decision,
+  type OrderFact,
+  type StoredOrder,
+} from '../../src/domain/order-states.ts';
+import type { AuthorizationOutcome } from '../../src/domain/outcome.ts';
+import {
+  KEY_WINDOW_MS,
+  LEASE_MS,
+  OTHER_TERMS,
+  OUTCOMES,
+  outcomeOf,
+  START_MS,
+  TERMS,
+} from './order-histories.ts';
+
+/**
+ * Random lives of one order: workers claim it, die, freeze and come back late, and their outcomes arrive in any
+ * order and more than once. Beside the order runs the truth that the machine cannot see: which claims' requests may
+ * be at the gateway.
+ */
+type Event =
+  | { readonly kind: 'claim' | 'refuse' | 'claim other content'; readonly worker: number }
+  | { readonly kind: 'outcome'; readonly claim: number; readonly outcome: AuthorizationOutcome }
+  | { readonly kind: 'notified'; readonly status: 'ready-to-ship' | 'denied' }
+  | { readonly kind: 'parked' }
+  | { readonly kind: 'worker dies'; readonly worker: number }
+  | { readonly kind: 'time passes'; readonly ms: number };
+
+const worker = fc.integer({ min: 1, max: 3 });
+const outcome = fc.oneof(
+  { weight: 2, arbitrary: fc.constant(OUTCOMES.approved) },
+  { weight: 2, arbitrary: fc.constant(OUTCOMES.declined) },
+  { weight: 4, arbitrary: fc.constant(OUTCOMES.unavailable) },
+  { weight: 4, arbitrary: fc.constant(OUTCOMES.unknown) },
+  { weight: 1, arbitrary: fc.constantFrom<AuthorizationOutcome[]>(OUTCOMES.contradicted, OUTCOMES.rejected) },
+);
+const event: fc.Arbitrary<Event> = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('claim' as const), worker }) },
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant('outcome' as const), claim: fc.nat(5), outcome }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('refuse' as const, 'claim other content' as const), worker }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('notified' as const), status: fc.constantFrom('ready-to-ship' as const, 'denied' as const) }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'parked' as const }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('worker dies' as const), worker }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('time passes' as const), ms: fc.constantFrom(1000, LEASE_MS, KEY_WINDOW_MS / 2) }) },
+); // prettier-ignore
+
+/** One claim's request, as the gateway sees it. */
+interface Request {
+  readonly claimedAtMs: number;
+  /** Undefined while it is out; each claim has one outcome, which may be brought several times. */
+  outcome: AuthorizationOutcome | undefined;
+}
+
+/** Lives the events and calls `observe` after each fact. */
+function live(events: readonly Event[], observe: (step: Step) => void): void {
+  let nowMs = START_MS;
+  let order: StoredOrder | undefined;
+  const dead = new Set<number>();
+  /** The session that worker n runs now; a worker that died comes back with another one. */
+  const sessions = new Map<number, number>();
+  const requests = new Map<number, Request>();
+  const isAlive = (session: number) => !dead.has(session);
+
+  for (const event of events) {
+    if (event.kind === 'time passes') nowMs += event.ms;
+    if (event.kind === 'worker dies') {
+      const session = sessions.get(event.worker) ?? event.worker;
+      dead.add(session);
+      sessions.set(event.worker, session + 10);
+    }
+    const fact = factOf(event, requests);
+    if (fact === undefined) continue;
+
+    const before = order;
+    const session = 'worker' in event ? (sessions.get(event.worker) ?? event.worker) : 1;
+    const context = {
+      nowMs,
+      worker: session,
+      isAlive,
+      leaseMs: LEASE_MS,
+      keyWindowMs: KEY_WINDOW_MS,
+    };
+    const decision = decide(before, fact, context);
+    order = decision.order;
+    if (fact.kind === 'outcome') {
+      const request = requests.get(fact.claim);
+      if (request !== undefined) request.outcome = fact.outcome;
+    }
+    observe({ before, fact, decision, requests, nowMs, session, isAlive });
+    if (decision.next.step === 'charge')
+      requests.set(decision.next.claim, { claimedAtMs: nowMs, outcome: undefined });
+  }
+}
+
+interface Step {
+  readonly before: StoredOrder | undefined;
+  readonly fact: OrderFact;
+  readonly decision: Decision;
+  /** By claim number; before a charge of this step. */
+  readonly requests: ReadonlyMap<number, Request>;
+  readonly nowMs: number;
+  /** Who learned the fact. */
+  readonly session: number;
+  readonly isAlive: (session: number) => boolean;
+}
+
+function factOf(event: Event, requests: ReadonlyMap<number, Request>): OrderFact | undefined {
+  switch (event.kind) {
+    case 'claim':
+      return { kind: 'claim', terms: TERMS };
+    case 'claim other content':
+      return { kind: 'claim', terms: OTHER_TERMS };
+    case 'refuse':
+      return { kind: 'refuse', terms: TERMS, reason: 'invalid_card_data' };
+    case 'outcome': {
+      const request = requests.get(event.claim);
+      return request && outcomeOf(request.outcome ?? event.outcome, event.claim);
+    }
+    case 'notified':
+      return { kind: 'notified', generation: 1, status: event.status };
+    case 'parked':
+      return { kind: 'parked', reason: 'replays_exhausted' };
+    case 'worker dies':
+    case 'time passes':
+      return undefined;
+  }
+}
+
+function always(invariant: (step: Step) => void): void {
+  fc.assert(
+    fc.property(fc.array(event, { maxLength: 30 }), (events) => {
+      live(events, invariant);
+    }),
+    { numRuns: 3000 },
+  );
+}
+
+describe('whatever happens to an order', () => {
+  test('a decided order never changes but in the note that it was announced', () => {
+    always(({ before, decision }) => {
+      if (before === undefined || !isTerminal(before)) return;
+      const { notifiedAtMs, version } = decision.order ?? assert.fail('the order is gone');
+      assert.deepEqual(decision.order, { ...before, notifiedAtMs, version });
+      if (before.notifiedAtMs !== undefined) assert.equal(notifiedAtMs, before.notifiedAtMs);
+    });
+  });
+
+  test('its key and generation never change', () => {
+    always(({ decision: { order, next } }) => {
+      if (order?.attempt !== undefined) assert.equal(order.attempt.idempotencyKey, 'order-1234-1');
+      if (next.step === 'charge') assert.equal(next.idempotencyKey, 'order-1234-1');
+      if (order !== undefined) assert.equal(order.generation, 1);
+    });
+  });
+
+  test('its terms never change', () => {
+    always(({ before, decision: { order } }) => {
+      const kept = (of: StoredOrder) => [
+        of.orderId,
+        of.customerId,
+        of.amountMinor,
+        of.currency,
+        of.fingerprint,
+      ];
+      if (before !== undefined) assert.deepEqual(kept(order ?? assert.fail('gone')), kept(before));
+    });
+  });
+
+  test('its version rises by one with every change and never without', () => {
+    always(({ before, decision: { order } }) => {
+      if (order === before) return;
+      assert.equal(order?.version, (before?.version ?? 0) + 1);
+    });
+  });
+
+  test('a charge follows only on a fresh claim that the order records, under a lease', () => {
+    always(({ before, decision: { order, next }, nowMs }) => {
+      if (next.step !== 'charge') return;
+      assert.notEqual(order, before);
+      assert.equal(next.claim, (before?.attempt?.claim ?? 0) + 1);
+      assert.equal(order?.attempt?.claim, next.claim);
+      assert.equal(order.attempts, (before?.attempts ?? 0) + 1);
+      assert.equal(order.attempt.state, 'open');
+      assert.equal(order.attempt.leaseUntilMs, nowMs + LEASE_MS);
+      assert.ok(order.status === 'authorizing' || order.status === 'authorization-unknown');
+    });
+  });
+
+  test('its attempt is open while it is undecided, and never afterwards', () => {
+    always(({ decision: { order } }) => {
+      if (order?.attempt === undefined) return;
+      const states = {
+        received: ['open'],
+        authorizing: ['open'],
+        'authorization-unknown': ['open'],
+        review: ['review'],
+        'ready-to-ship': ['approved'],
+        denied: ['declined'],
+      }[order.status];
+      assert.ok(
+        states.includes(order.attempt.state),
+        `${order.status} with an attempt ${order.attempt.state}`,
+      );
+    });
+  });
+
+  test('a request that may be out is never forgotten', () => {
+    always(({ before, decision: { order }, requests }) => {
+      if (before?.attempt?.maybeSent === true) assert.equal(order?.attempt?.maybeSent, true);
+      if (order?.attempt === undefined || isTerminal(order) || order.status === 'review') return;
+      const { claim, maybeSent, leaseUntilMs } = order.attempt;
+      const others = [...requests].filter(([number]) => number !== claim).map(([, request]) => request);
+      if (others.some(mayBeAtGateway)) assert.ok(maybeSent, 'another claim may have sent');
+      const own = requests.get(claim);
+      if (own !== undefined && mayBeAtGateway(own)) {
+        assert.ok(maybeSent || leaseUntilMs !== undefined, 'its own claim may have sent');
+      }
+    });
+  });
+
+  test('"received" means that nothing was sent, and that its key’s window has not begun', () => {
+    always(({ decision: { order }, requests }) => {
+      if (order?.status !== 'received') return;
+      assert.ok(![...requests.values()].some(mayBeAtGateway));
+      assert.equal(order.attempt?.keyUsedSinceMs, undefined);
+    });
+  });
+
+  test('it is denied only by a decline, or before anything was sent', () => {
+    always(({ before, fact, decision: { order }, requests }) => {
+      if (order?.status !== 'denied' || before?.status === 'denied') return;
+      if (fact.kind === 'outcome') assert.equal(fact.outcome.kind, 'declined');
+      else {
+        assert.equal(fact.kind, 'refuse');
+        assert.ok(![...requests.values()].some(mayBeAtGateway), 'denied while a request may be out');
+      }
+    });
+  });
+
+  test('it is ready to ship only by an approval, and has its reference', () => {
+    always(({ before, fact, decision: { order } }) => {
+      if (order?.status !== 'ready-to-ship' || before?.status === 'ready-to-ship') return;
+      assert.ok(fact.kind === 'outcome' && fact.outcome.kind === 'approved');
+      assert.equal(order.gatewayReference, fact.outcome.reference);
+    });
+  });
+
+  test('an approval is never forgotten: it is on the order, or the order was decided without it and an alarm rings', () => {
+    always(({ before, fact, decision: { order, alarm } }) => {
+      if (fact.kind !== 'outcome' || fact.outcome.kind !== 'approved') return;
+      const { reference } = fact.outcome;
+      if (order?.gatewayReference === reference) return;
+      assert.match(alarm ?? '', new RegExp(reference));
+      assert.ok(before?.status === 'denied' || before?.gatewayReference !== undefined, 'not on the order');
+    });
+  });
+
+  test('money that contradicts the order rings an alarm that names it', () => {
+    always(({ before, fact, decision: { order, alarm } }) => {
+      if (fact.kind !== 'outcome' || fact.outcome.kind !== 'contradicted') return;
+      if (before?.gatewayReference === fact.outcome.reference) return;
+      assert.ok(alarm !== undefined, `silent in ${before?.status ?? 'none'}`);
+      assert.ok(order?.gatewayReference === fact.outcome.reference || alarm.includes('pi_9'), alarm);
+    });
+  });
+
+  test('no key is sent again after its window', () => {
+    always(({ decision: { next }, requests, nowMs }) => {
+      if (next.step !== 'charge') return;
+      for (const request of requests.values()) {
+        if (mayBeAtGateway(request)) assert.ok(nowMs - request.claimedAtMs <= KEY_WINDOW_MS);
+      }
+    });
+  });
+
+  test('another live worker’s claim is left alone until its lease is over, a dead one’s is not', () => {
+    always(({ before, fact, decision: { order, next }, nowMs, isAlive, session }) => {
+      if (fact.kind !== 'claim' || before?.attempt?.leaseUntilMs === undefined) return;
+      const { owner, leaseUntilMs } = before.attempt;
+      const held = owner !== session && isAlive(owner) && leaseUntilMs > nowMs;
+      if (next.step === 'charge') assert.ok(!held, 'charged against a live claim');
+      if (next.step !== 'wait') return;
+      assert.ok(held, 'waits for nobody');
+      assert.equal(order, before);
+      assert.equal(next.retryAfterMs, leaseUntilMs - nowMs);
+      assert.ok(next.retryAfterMs > 0 && next.retryAfterMs <= LEASE_MS);
+    });
+  });
+});
+
+test('the random lives are not idle: every status, step and kind of change occurs', () => {
+  const seen = new Set<string>();
+  always(({ before, decision: { order, next }, requests }) => {
+    seen.add(`step ${next.step}`).add(`status ${order?.status ?? 'none'}`);
+    if (next.step === 'charge' && before?.status === 'authorization-unknown') seen.add('resend');
+    if (next.step === 'charge' && before?.attempt?.leaseUntilMs !== undefined) seen.add('takeover');
+    if (requests.size >= 4) seen.add('four requests');
+    if (next.step === 'park') seen.add(`park ${next.reason}`);
+  });
+  const expected = [
+    ...['charge', 'announce', 'wait', 'retry', 'park', 'nothing'].map((step) => `step ${step}`),
+    ...['received', 'authorizing', 'authorization-unknown', 'review', 'ready-to-ship', 'denied'].map((status) => `status ${status}`),
+    'resend', 'takeover', 'four requests', 'park order_conflict', 'park review', 'park key_window_passed',
+  ]; // prettier-ignore
+  assert.deepEqual(
+    expected.filter((one) => !seen.has(one)),
+    [],
+  );
+});
+
+/** Sent, or out without an answer: only a proof that it was not sent says otherwise. */
+function mayBeAtGateway(request: Request): boolean {
+  return request.outcome?.kind !== 'unavailable';
+}

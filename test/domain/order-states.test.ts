@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import {
+  decide,
+  isTerminal,
+  type Decision,
+  type OrderFact,
+  type StoredOrder,
+} from '../../src/domain/order-states.ts';
+import { claimBy, contextAt, DEAD, KEY_WINDOW_MS, LEASE_MS, orderAfter, OTHER_TERMS, outcomeOf, OUTCOMES, PEER, SELF, TERMS } from './order-histories.ts'; // prettier-ignore
+
+/** The table's facts are learned one second after the last fact of the history. */
+const SECOND = 1000;
+const TABLE = new URL('../../../test/domain/order-states.table.txt', import.meta.url);
+const ACTUAL_TABLE = new URL('../../order-states.table.txt', import.meta.url);
+
+const claimed = (worker: number) => [claimBy(), 0, worker] as const;
+const answered = (outcome: keyof typeof OUTCOMES, claim = 1, worker = SELF) =>
+  [outcomeOf(OUTCOMES[outcome], claim), 0, worker] as const;
+const refused: OrderFact = { kind: 'refuse', terms: TERMS, reason: 'invalid_card_data' };
+
+/** Every status, with all that makes a difference within it. */
+const ORDERS: readonly (readonly [name: string, order: StoredOrder | undefined, nowMs: number])[] = [
+  ['not stored', undefined, SECOND],
+  ['received, proven not sent', orderAfter(claimed(SELF), answered('unavailable')), SECOND],
+  ['authorizing, own claim', orderAfter(claimed(SELF)), SECOND],
+  ['authorizing, live owner', orderAfter(claimed(PEER)), SECOND],
+  ['authorizing, live owner, lease over', orderAfter(claimed(PEER)), LEASE_MS],
+  ['authorizing, dead owner', orderAfter(claimed(DEAD)), SECOND],
+  ['authorizing, dead owner, key too old', orderAfter(claimed(DEAD)), KEY_WINDOW_MS + 1],
+  ['authorizing, taken over by a peer', orderAfter(claimed(DEAD), claimed(PEER)), SECOND],
+  ['authorization-unknown', orderAfter(claimed(SELF), answered('unknown')), SECOND],
+  ['authorization-unknown, resent by a peer', orderAfter(claimed(SELF), answered('unknown'), claimed(PEER)), SECOND],
+  ['authorization-unknown, key too old', orderAfter(claimed(SELF), answered('unknown')), KEY_WINDOW_MS + 1],
+  ['review, contradicted', orderAfter(claimed(SELF), answered('contradicted')), SECOND],
+  ['review, rejected', orderAfter(claimed(SELF), answered('rejected')), SECOND],
+  ['review, key too old', keyTooOld(), KEY_WINDOW_MS + 2],
+  ['ready-to-ship', orderAfter(claimed(SELF), answered('approved')), SECOND],
+  ['ready-to-ship, notified', orderAfter(claimed(SELF), answered('approved'), [{ kind: 'notified', generation: 1, status: 'ready-to-ship' }, 0, SELF]), SECOND],
+  ['denied, declined', orderAfter(claimed(SELF), answered('declined')), SECOND],
+  ['denied, refused', orderAfter([refused, 0, SELF]), SECOND],
+  ['denied, refused after an unsent claim', orderAfter(claimed(SELF), answered('unavailable'), [refused, 0, SELF]), SECOND],
+]; // prettier-ignore
+
+/** `claim` is the order's current claim; "old" facts come from the claim before it, which others took over. */
+const FACTS: readonly (readonly [name: string, fact: (claim: number) => OrderFact])[] = [
+  ['claim', claimBy],
+  ['claim, other content', () => ({ kind: 'claim', terms: OTHER_TERMS })],
+  ['refuse', () => refused],
+  ['refuse, other content', () => ({ kind: 'refuse', terms: OTHER_TERMS, reason: 'invalid_card_data' })],
+  ['approved', (claim) => outcomeOf(OUTCOMES.approved, claim)],
+  ['approved, old claim', (claim) => outcomeOf(OUTCOMES.approved, claim - 1)],
+  ['approved, other reference', (claim) => outcomeOf({ kind: 'approved', reference: 'pi_2' }, claim)],
+  ['approved, other generation', (claim) => outcomeOf(OUTCOMES.approved, claim, 2)],
+  ['declined', (claim) => outcomeOf(OUTCOMES.declined, claim)],
+  ['declined, old claim', (claim) => outcomeOf(OUTCOMES.declined, claim - 1)],
+  ['declined, other generation', (claim) => outcomeOf(OUTCOMES.declined, claim, 2)],
+  ['contradicted', (claim) => outcomeOf(OUTCOMES.contradicted, claim)],
+  ['rejected', (claim) => outcomeOf(OUTCOMES.rejected, claim)],
+  ['unavailable', (claim) => outcomeOf(OUTCOMES.unavailable, claim)],
+  ['unavailable, old claim', (claim) => outcomeOf(OUTCOMES.unavailable, claim - 1)],
+  ['unknown', (claim) => outcomeOf(OUTCOMES.unknown, claim)],
+  ['unknown, old claim', (claim) => outcomeOf(OUTCOMES.unknown, claim - 1)],
+  ['notified ready-to-ship', () => ({ kind: 'notified', generation: 1, status: 'ready-to-ship' })],
+  ['notified denied', () => ({ kind: 'notified', generation: 1, status: 'denied' })],
+  ['notified denied, other generation', () => ({ kind: 'notified', generation: 2, status: 'denied' })],
+  ['parked', () => ({ kind: 'parked', reason: 'replays_exhausted' })],
+];
+
+describe('the table of orders x facts', () => {
+  test('is the one checked in', () => {
+    const table = printTable();
+    if (table === readFileSync(TABLE, 'utf8')) return;
+    writeFileSync(ACTUAL_TABLE, table);
+    const message = 'decisions changed; when they are meant: cp dist/order-states.table.txt test/domain/';
+    assert.equal(table, readFileSync(TABLE, 'utf8'), message);
+  });
+
+  test('has an answer everywhere, keeps decided orders, and raises the version once per change', () => {
+    for (const [name, order, nowMs] of ORDERS) {
+      for (const [factName, fact] of FACTS) {
+        const decision = decide(order, fact(claimOf(order)), contextAt(nowMs));
+        const where = `${name} x ${factName}`;
+        assert.ok(decision.next.step.length > 0, where);
+        if (decision.order === order) continue;
+        if (decision.order === undefined) assert.fail(`${where}: the order is gone`);
+        assert.equal(decision.order.version, (order?.version ?? 0) + 1, where);
+        if (order !== undefined && isTerminal(order)) {
+          assert.deepEqual(decision.order, { ...order, notifiedAtMs: decision.order.notifiedAtMs, version: order.version + 1 }, where); // prettier-ignore
+        }
+      }
+    }
+  });
+});
+
+// --- the printed form --------------------------------------------------------------------------------------------
+
+function printTable(): string {
+  const blocks = ORDERS.map(([name, order, nowMs]) => {
+    const lines = FACTS.map(([factName, fact]) => {
+      const decision = decide(order, fact(claimOf(order)), contextAt(nowMs));
+      return `  ${factName.padEnd(34)} ${printDecision(order, decision)}`;
+    });
+    return `${name}\n${lines.join('\n')}\n`;
+  });
+  return `${HEADER}\n${blocks.join('\n')}`;
+}
+
+const HEADER = `# What follows from every fact about an order: next status | step | alarm.
+# "=" means that the stored order does not change at all. Printed and compared by order-states.test.ts.
+`;
+
+function printDecision(before: StoredOrder | undefined, { order, next, alarm }: Decision): string {
+  const status = order === before ? '=' : (order?.status ?? 'none');
+  const step = 'reason' in next ? `${next.step} ${next.reason}` : next.step;
+  return `${status.padEnd(21)} | ${step.padEnd(22)} |${alarm === undefined ? '' : ` ${alarm}`}`;
+}
+
+function claimOf(order: StoredOrder | undefined): number {
+  return order?.attempt?.claim ?? 1;
+}
+
+function keyTooOld(): StoredOrder {
+  return orderAfter(claimed(DEAD), [claimBy(), KEY_WINDOW_MS + 1, SELF]);
+}

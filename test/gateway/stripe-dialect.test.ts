@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { inspect } from 'node:util';
+import Stripe from 'stripe';
+import { Secret } from '../../src/domain/card.ts';
+import {
+  authorizationRequest,
+  cancelRequest,
+  STRIPE_API_VERSION,
+} from '../../src/adapters/gateway/stripe-dialect.ts';
+import { createHttpClient } from '../../src/adapters/gateway/http-client.ts';
+import type { HttpClient } from '../../src/adapters/gateway/http-client.ts';
+import type { PostRequest } from '../../src/adapters/gateway/http-exchange.ts';
+import { officialParams } from './official-params.ts';
+import { anOrder, cardMeans, CVV, VISA } from './orders.ts';
+import { bodyOf, headerOf, httpAnswer, startRawServer } from './raw-server.ts';
+import type { RawServer } from './raw-server.ts';
+
+const KEY = 'order-1234-1';
+const API_KEY = new Secret('sk_test_dialect');
+
+describe("Stripe's dialect", () => {
+  it('writes the fields in one fixed order', () => {
+    assert.equal(
+      authorizationRequest(anOrder(), KEY, API_KEY).body.reveal(),
+      'amount=4223&currency=usd&capture_method=manual&confirm=true&off_session=true' +
+        '&allowed_payment_method_types[0]=card&payment_method_data[type]=card' +
+        `&payment_method_data[card][number]=${VISA}&payment_method_data[card][exp_month]=1` +
+        `&payment_method_data[card][exp_year]=2034&payment_method_data[card][cvc]=${CVV}&metadata[order_id]=1234`,
+    );
+  });
+
+  it('writes the same bytes for the same order and key', () => {
+    const [one, two] = [1, 2].map(() => authorizationRequest(anOrder(), KEY, API_KEY));
+    assert.equal(one?.body.reveal(), two?.body.reveal());
+    assert.deepEqual(one?.headers, two?.headers);
+  });
+
+  it('sends a token instead of a card', () => {
+    const order = anOrder({ means: { kind: 'token', paymentMethod: 'pm_card_visa' } });
+    const body = authorizationRequest(order, KEY, API_KEY).body.reveal();
+    assert.match(body, /&payment_method=pm_card_visa&/);
+    assert.doesNotMatch(body, /payment_method_data/);
+  });
+
+  it('writes amounts beyond what a number holds exactly', () => {
+    const body = authorizationRequest(
+      anOrder({ amountMinor: 9007199254740993n }),
+      KEY,
+      API_KEY,
+    ).body.reveal();
+    assert.match(body, /^amount=9007199254740993&/);
+  });
+
+  it('shows no card when it is printed', () => {
+    const text = inspect(authorizationRequest(anOrder(), KEY, API_KEY), { depth: 9, showHidden: true });
+    assert.doesNotMatch(text, new RegExp(`${VISA}|${CVV}`));
+  });
+
+  it('cancels under a key of its own, and only below the intents', () => {
+    const { path, headers } = cancelRequest('pi_1/../x', KEY, API_KEY);
+    assert.equal(path, '/v1/payment_intents/pi_1%2F..%2Fx/cancel');
+    assert.equal(headers['idempotency-key'], 'order-1234-1-cancel');
+  });
+});
+
+describe('what the official client sends', () => {
+  let server: RawServer;
+  let http: HttpClient;
+  let stripe: Stripe;
+
+  before(async () => {
+    server = await startRawServer((socket) =>
+      socket.write(httpAnswer(200, '{"id":"pi_1","object":"payment_intent"}')),
+    );
+    http = createHttpClient({ origin: server.origin, connections: 1, connectTimeoutMs: 1_000 });
+    stripe = new Stripe(API_KEY.reveal(), {
+      host: '127.0.0.1',
+      port: server.port,
+      protocol: 'http',
+      maxNetworkRetries: 0,
+      telemetry: false,
+    });
+  });
+  after(async () => {
+    await http.close();
+    await server.close();
+  });
+
+  it('is what we send, byte by byte, for a card, a token and awkward text', async () => {
+    const orders = [
+      anOrder(),
+      anOrder({ means: cardMeans('6205500000000000004'), currency: 'JPY', amountMinor: 5000n }),
+      anOrder({ means: { kind: 'token', paymentMethod: 'pm_card_visa' } }),
+      anOrder({ orderId: `a!b'c(d)e*f~g-h_i.j/k?l&m=n+o%p[q]r"s\\t` }),
+    ];
+    for (const order of orders) {
+      await http.post(authorizationRequest(order, KEY, API_KEY), AbortSignal.timeout(2_000));
+      await stripe.paymentIntents.create(officialParams(order), { idempotencyKey: KEY });
+      assertSame(...lastTwo(server));
+    }
+  });
+
+  it('is what we send to cancel', async () => {
+    const request: PostRequest = cancelRequest('pi_1', KEY, API_KEY);
+    await http.post(request, AbortSignal.timeout(2_000));
+    const options = { idempotencyKey: `${KEY}-cancel` };
+    await stripe.paymentIntents.cancel('pi_1', { cancellation_reason: 'abandoned' }, options);
+    assertSame(...lastTwo(server));
+  });
+
+  it('carries the same API version', () => {
+    assert.equal(Stripe.API_VERSION, STRIPE_API_VERSION);
+  });
+});
+
+function lastTwo(server: RawServer): [string, string] {
+  const [ours, theirs] = server.requests.slice(-2);
+  assert.ok(ours !== undefined && theirs !== undefined);
+  return [ours, theirs];
+}
+
+function assertSame(ours: string, theirs: string): void {
+  assert.equal(ours.split('\r\n')[0], theirs.split('\r\n')[0]);
+  for (const name of ['authorization', 'accept', 'content-type', 'idempotency-key', 'stripe-version']) {
+    assert.notEqual(headerOf(ours, name), undefined, name);
+    assert.equal(headerOf(ours, name), headerOf(theirs, name), name);
+  }
+  assert.equal(bodyOf(ours), bodyOf(theirs));
+}
