@@ -185,20 +185,20 @@ describe('the orders spout on a real broker', () => {
     await waitFor('the refusal', () => spout.availability.unavailableBecause()?.includes('is a stream'));
   });
 
-  it('gives everything back that a drain finds, and flushes fifty acks sent just before it', async () => {
+  it('gives everything back that a drain finds, and flushes hundreds of acks sent just before it', async () => {
     const isLive: (() => void)[] = [];
     const { spout } = await working(
       () =>
         new Promise<void>((resolve) => {
           isLive.push(resolve);
         }),
-      { maxSpoutPending: 50 },
+      { maxSpoutPending: 300 },
     );
-    for (let index = 0; index < 60; index++) await publish(`order-${index}`);
-    await waitFor('fifty live orders', () => isLive.length === 50);
+    await Promise.all(Array.from({ length: 310 }, (_, index) => publish(`order-${index}`)));
+    await waitFor('three hundred live orders', () => isLive.length === 300);
     for (const finish of isLive) finish();
     await worker?.stop();
-    assert.equal(spout.counts.acked, 50);
+    assert.equal(spout.counts.acked, 300);
     await waitFor('the rest to be ready again', async () => (await client.counts(ordersQueue))?.ready === 10);
   });
 });

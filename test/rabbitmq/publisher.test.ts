@@ -145,6 +145,17 @@ describe('the publisher', () => {
     assert.equal(prepared, 2);
   });
 
+  it('closes what an opening still brings after it was closed', async () => {
+    let goOn: () => void = () => undefined;
+    const { broker, clock, publisher } = await opened({
+      prepare: () => new Promise((resolve) => (goOn = resolve)),
+    });
+    await publisher.close();
+    goOn();
+    await settled(clock);
+    assert.equal(broker.channel.isFlushed, true);
+  });
+
   it('closes once everything is settled, refuses what comes later, and leaves no timer', async () => {
     const { channel, clock, connection, publisher } = await opened();
     channel().onPublish = 'wait';

@@ -33,6 +33,8 @@ export class ScriptedChannel extends EventEmitter {
   /** Set: the named calls are never answered. */
   silentOn = new Set<'consume' | 'cancel' | 'close' | 'prefetch'>();
   isClosed = false;
+  /** Closed by `close`, which flushes, and not by the end of its connection. */
+  isFlushed = false;
   consumer: ((message: ConsumeMessage | null) => void) | undefined;
   readonly #unconfirmed = new Set<ConfirmCallback>();
   #lastTag = 0;
@@ -137,6 +139,7 @@ export class ScriptedChannel extends EventEmitter {
   async close(): Promise<void> {
     this.#throwIfClosed();
     await this.#answer('close', {});
+    this.isFlushed = true;
     this.end();
   }
 
