@@ -102,6 +102,22 @@ describe('the orders spout', () => {
     assert.deepEqual([channel().acked, channel().givenBack], [[], []]);
   });
 
+  it('tries to move again, without any haste, while too many are held', async () => {
+    const { channel, clock, copies, fail } = await consuming({ mostHeld: 1 });
+    for (const id of ['A', 'B']) {
+      channel().deliver(id);
+      fail(id, { retryAfterMs: 60_000 });
+    }
+    for (const copy of copies.sent) copy.refuse();
+    await pass(clock, 4_900);
+    assert.equal(copies.sent.length, 2);
+    await pass(clock, 200);
+    assert.equal(copies.sent.length, 3);
+    copies.sent[2]?.confirm();
+    await settled(clock);
+    assert.deepEqual([channel().acked, channel().givenBack], [[2], []]);
+  });
+
   it('gives an order back that was here for too long and cannot be moved', async () => {
     const { channel, clock, copies, fail } = await consuming();
     channel().deliver('A');
