@@ -10,7 +10,8 @@ import { waitFor } from '../support/wait-for.ts';
 import { startWorker, type Worker, type WorkerOptions } from './real-worker.ts';
 
 describe('the orders spout on a real broker', () => {
-  const { url, prefix, ordersQueue, cleanup } = createBroker();
+  const own = createBroker();
+  const { url, prefix, ordersQueue } = own;
   const levelQueue = levelQueueOf(prefix, ordersQueue, 300);
   const parkedQueue = parkedQueueOf(prefix);
   let client: BrokerClient;
@@ -29,7 +30,7 @@ describe('the orders spout on a real broker', () => {
   after(async () => {
     await client.deleteExchange(`${prefix}.dlx`);
     await client.close();
-    await cleanup({ queues: [levelQueue, parkedQueue] });
+    await own.cleanup({ queues: [levelQueue, parkedQueue] });
   });
 
   async function working(execute: WorkerOptions['execute'], options: Partial<WorkerOptions> = {}) {
@@ -184,20 +185,20 @@ describe('the orders spout on a real broker', () => {
     await waitFor('the refusal', () => spout.availability.unavailableBecause()?.includes('is a stream'));
   });
 
-  it('gives everything back that a drain finds, and flushes fifty acks sent just before it', async () => {
+  it('gives everything back that a drain finds, and flushes hundreds of acks sent just before it', async () => {
     const isLive: (() => void)[] = [];
     const { spout } = await working(
       () =>
         new Promise<void>((resolve) => {
           isLive.push(resolve);
         }),
-      { maxSpoutPending: 50 },
+      { maxSpoutPending: 300 },
     );
-    for (let index = 0; index < 60; index++) await publish(`order-${index}`);
-    await waitFor('fifty live orders', () => isLive.length === 50);
+    await Promise.all(Array.from({ length: 310 }, (_, index) => publish(`order-${index}`)));
+    await waitFor('three hundred live orders', () => isLive.length === 300);
     for (const finish of isLive) finish();
     await worker?.stop();
-    assert.equal(spout.counts.acked, 50);
+    assert.equal(spout.counts.acked, 300);
     await waitFor('the rest to be ready again', async () => (await client.counts(ordersQueue))?.ready === 10);
   });
 });

@@ -17,7 +17,7 @@
  * - `false` from amqplib waits for `drain`; `connection.blocked` pauses. Both only delay: the deadline goes on.
  * - After a return, `prepare` runs again (at most every 5 s): a queue of ours that was deleted comes back.
  */
-import type { ConfirmChannel, Message, Options } from 'amqplib';
+import { IllegalOperationError, type ConfirmChannel, type Message, type Options } from 'amqplib';
 
 import type { Availability } from '../../ports/availability.ts';
 import type { Log } from '../../ports/log.ts';
@@ -25,7 +25,8 @@ import type { Clock, Timer } from '../../topology/clock.ts';
 import { RetriableError } from '../../topology/errors.ts';
 import type { RandomSource } from '../../topology/random.ts';
 import type { OpenedChannel } from './channel.ts';
-import type { BrokerConnection, Link } from './connection.ts';
+import type { BrokerConnection } from './connection.ts';
+import type { Link } from './link.ts';
 import { KeepOpen, type OpenEvent } from './keep-open.ts';
 import { ReportedAvailability } from './reported-availability.ts';
 
@@ -63,7 +64,7 @@ interface Outgoing {
 
 interface PublishingChannel extends OpenedChannel<ConfirmChannel> {
   readonly link: Link;
-  /** False between a `publish` that said so and `drain`. */
+  /** False between a `publish` that said so and `drain`, and when the channel is closing. */
   hasRoom: boolean;
 }
 
@@ -188,21 +189,20 @@ export class Publisher {
   #send(channel: PublishingChannel, outgoing: Outgoing): void {
     const { exchange, routingKey, body, properties } = outgoing.publication;
     const options = { ...properties, mandatory: true, persistent: true };
-    this.#waiting.delete(outgoing);
-    this.#owed.add(outgoing);
+    const answer = (error: unknown) => {
+      this.#answered(outgoing, error);
+    };
     try {
-      channel.hasRoom = channel.channel.publish(
-        exchange,
-        routingKey,
-        bufferOf(body),
-        options,
-        (error: unknown) => {
-          this.#answered(outgoing, error);
-        },
-      );
+      channel.hasRoom = channel.channel.publish(exchange, routingKey, bufferOf(body), options, answer);
+      this.#owed.add(outgoing);
+      this.#waiting.delete(outgoing);
     } catch (error) {
-      this.#owed.delete(outgoing);
-      this.#settle(outgoing, unsent(outgoing.publication, channel.isOpen(), error));
+      // amqplib throws before it writes anything, so nothing was sent.
+      if (error instanceof IllegalOperationError) channel.hasRoom = false;
+      else {
+        this.#waiting.delete(outgoing);
+        this.#settle(outgoing, unpublishable(outgoing.publication, error));
+      }
     }
   }
 
@@ -275,11 +275,9 @@ function verdictOf(outgoing: Outgoing, error: unknown): RetriableError | undefin
   return new RetriableError(`the broker refused ${labelOf(publication)}`, { errorClass: 'nacked' });
 }
 
-/** amqplib throws before it writes anything: the channel is closing, or a header or property has no encoding. */
-function unsent(publication: Publication, isChannelOpen: boolean, error: unknown): RetriableError {
-  const isUnencodable = isChannelOpen && (error instanceof TypeError || error instanceof RangeError);
-  if (!isUnencodable) return unavailable(publication, messageOf(error));
-  return new RetriableError(`${labelOf(publication)} cannot be encoded: ${error.name}`, {
+function unpublishable(publication: Publication, cause: unknown): RetriableError {
+  const name = cause instanceof Error ? cause.name : 'an error';
+  return new RetriableError(`${labelOf(publication)} cannot be encoded: ${name}`, {
     errorClass: 'unpublishable',
   });
 }
