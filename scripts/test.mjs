@@ -8,7 +8,7 @@ import { bootstrap, checkNode, filesBelow, outputOf } from './bootstrap.mjs';
 import { exitWith, progress, projectFolder, run } from './run.mjs';
 import { startServices } from './services.mjs';
 
-const fileTimeoutMs = 300_000;
+const fileTimeoutMs = 600_000;
 
 await exitWith(async () => {
   checkNode();

@@ -208,8 +208,22 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
 
 const CLOSE_DEADLINE_MS = 5_000;
 
+/**
+ * Ceilings of 1 s, 5 s, 25 s, 2 min, 10 min, 52 min, 1 h by default: each replay finds a level queue of about its wait.
+ * Where the fault is not the order's own and the intake is held for it, its replays are not used up.
+ */
 function replayRules(limits: WorkerConfig['topology']): ReplayRules {
   const baseMs = limits.retryLevelsMs[0] ?? 1_000;
   const capMs = limits.retryLevelsMs.at(-1) ?? baseMs;
-  return { otherwise: { baseMs, capMs, maxReplays: limits.maxAttempts } };
+  const otherwise = { baseMs, factor: 5, capMs, maxReplays: limits.maxAttempts };
+  const notItsOwn = { baseMs, capMs: Math.min(capMs, 30_000), maxReplays: Infinity, isCounted: false };
+  return {
+    otherwise,
+    byErrorClass: {
+      breaker_open: notItsOwn,
+      claimed_elsewhere: notItsOwn,
+      database: notItsOwn,
+      publisher_unavailable: notItsOwn,
+    },
+  };
 }

@@ -5,8 +5,8 @@ import type { Availability } from './availability.ts';
 /**
  * The system of record. One way in: a fact about one order.
  *
- * `apply` reads the order under a lock, asks `decide` of the domain, writes the order, its attempt and one history
- * row, and resolves after the commit; nothing was written when it rejects, except where the commit's reply was lost
+ * `apply` reads the order, asks `decide` of the domain, writes the order, its attempt and one history row, fenced by
+ * the version that was decided upon, and resolves after the commit; nothing was written when it rejects, except where the commit's reply was lost
  * (applying the same fact again is safe, always). Facts of many orders may share a commit, but an error reaches only
  * the order that caused it. Rejects with a RetriableError of class `database` when the database cannot be used.
  */

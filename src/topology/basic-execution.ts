@@ -90,9 +90,11 @@ class EmitBuffer {
   address(anchors: readonly Anchor[]): readonly RoutedTuple[] {
     this.#closed = true;
     if (this.#buffered === undefined) return NOTHING;
-    return this.#buffered.flatMap(({ stream, values }) =>
-      this.#settlement.outlet(stream).address(values, anchors),
-    );
+    const tuples: RoutedTuple[] = [];
+    for (const { stream, values } of this.#buffered) {
+      tuples.push(...this.#settlement.outlet(stream).address(values, anchors));
+    }
+    return tuples;
   }
 
   drop(): void {

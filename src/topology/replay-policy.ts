@@ -3,12 +3,16 @@ import type { TreeFailure } from './spout.ts';
 
 /** How one class of errors is replayed. */
 export interface BackoffRule {
-  /** Ceiling of the first delay; it doubles with every further replay. */
+  /** Ceiling of the first delay. */
   readonly baseMs: number;
+  /** By which the ceiling grows with every further replay; 2 unless given. */
+  readonly factor?: number;
   /** The ceiling never grows beyond this. */
   readonly capMs: number;
   /** Replays granted before the tuple is exhausted; Infinity for no end. */
   readonly maxReplays: number;
+  /** False for failures that say nothing about the tuple itself: they do not use its replays up. Default true. */
+  readonly isCounted?: boolean;
 }
 
 export interface ReplayRules {
@@ -20,14 +24,16 @@ export interface ReplayRules {
 }
 
 export type ReplayDecision =
-  { readonly kind: 'replay'; readonly delayMs: number } | { readonly kind: 'exhausted' };
+  /** `replays` is how many the tuple has used once this one is made. */
+  | { readonly kind: 'replay'; readonly delayMs: number; readonly replays: number }
+  | { readonly kind: 'exhausted' };
 
 const SHORTEST_DELAY_MS = 1;
 const ONE_HOUR_MS = 3_600_000;
 
 /**
  * Exponential backoff with full jitter (Brooker, "Exponential Backoff And Jitter", AWS 2015): the delay is uniform
- * in (0, ceiling], and the ceiling doubles from `baseMs` to `capMs`. `replaysSoFar` is 0 at the first failure. A
+ * in (0, ceiling], and the ceiling grows from `baseMs` to `capMs`. `replaysSoFar` is 0 at the first failure. A
  * bolt's `retryAfterMs` is a lower bound of the delay.
  */
 export function decideReplay(
@@ -39,14 +45,21 @@ export function decideReplay(
   const rule = ruleFor(rules, failure.errorClass);
   if (replaysSoFar >= rule.maxReplays) return { kind: 'exhausted' };
   const jitteredMs = Math.ceil((1 - nextFraction(random)) * backoffCeilingMs(rule, replaysSoFar));
-  const wishedMs = Math.min(failure.retryAfterMs ?? 0, rules.longestRetryAfterMs ?? ONE_HOUR_MS);
-  return { kind: 'replay', delayMs: Math.max(SHORTEST_DELAY_MS, jitteredMs, wishedMs) };
+  const wishedMs = wishOf(failure, rules.longestRetryAfterMs ?? ONE_HOUR_MS);
+  const replays =
+    rule.isCounted === false ? replaysSoFar : Math.min(replaysSoFar + 1, Number.MAX_SAFE_INTEGER);
+  return { kind: 'replay', delayMs: Math.max(SHORTEST_DELAY_MS, jitteredMs, wishedMs), replays };
 }
 
-/** base * 2^replaysSoFar, saturating at the cap: an exponent of 10^6 gives the cap, never 0, NaN or Infinity. */
+/** base * factor^replaysSoFar, saturating at the cap: an exponent of 10^6 gives the cap, never 0, NaN or Infinity. */
 export function backoffCeilingMs(rule: BackoffRule, replaysSoFar: number): number {
-  const exponent = Math.min(Math.max(replaysSoFar, 0), 1023);
-  return Math.max(SHORTEST_DELAY_MS, Math.min(rule.capMs, rule.baseMs * 2 ** exponent));
+  const growth = (rule.factor ?? 2) ** Math.max(replaysSoFar, 0);
+  return Math.max(SHORTEST_DELAY_MS, Math.min(rule.capMs, rule.baseMs * growth));
+}
+
+/** Bolts take it from remote replies, so it may be anything. */
+function wishOf({ retryAfterMs }: Pick<TreeFailure, 'retryAfterMs'>, longestMs: number): number {
+  return retryAfterMs !== undefined && retryAfterMs > 0 ? Math.min(retryAfterMs, longestMs) : 0;
 }
 
 function ruleFor(rules: ReplayRules, errorClass: string): BackoffRule {

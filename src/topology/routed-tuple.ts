@@ -72,7 +72,8 @@ export class RoutedTuple implements Tuple {
 
   /** Whether nobody waits for this tuple any more, because all its trees have ended. */
   get isExpired(): boolean {
-    return this.edges.length > 0 && !this.edges.some(({ tree }) => this.#trees.isAlive(tree));
+    for (const { tree } of this.edges) if (this.#trees.isAlive(tree)) return false;
+    return this.edges.length > 0;
   }
 
   see(phase: TreePhase): void {
@@ -96,8 +97,10 @@ export class RoutedTuple implements Tuple {
   settle(): boolean {
     if (this.settled) return false;
     this.settled = true;
-    this.see('settling');
-    if (this.begun) for (const { tree } of this.edges) tree.underWay--;
+    for (const { tree } of this.edges) {
+      tree.lastPlace = this.target;
+      if (this.begun) tree.underWay--;
+    }
     return true;
   }
 

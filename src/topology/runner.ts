@@ -132,8 +132,7 @@ export class TopologyRunner {
    * `deadlineMs`, fails what is left (so that the spout gives it back), and closes. A second call ends at once.
    */
   drain(deadlineMs: number): Promise<DrainReport> {
-    if (this.#killed)
-      return Promise.reject(new Error('the topology was killed: there is nothing left to drain'));
+    if (this.#killed) return Promise.reject(new Error('the topology was killed: nothing is left to drain'));
     if (this.#drain === undefined) {
       this.#state = 'draining';
       this.#drain = new Drain({

@@ -9,7 +9,7 @@ import type { ReportProblem } from './problems.ts';
 import type { RollingWindows } from './rolling-windows.ts';
 import type { RoutedTuple, TreeEdge } from './routed-tuple.ts';
 import type { EmitOptions, Spout, SpoutCollector, TreeFailure } from './spout.ts';
-import type { SpoutCounters, SpoutStreamCounters } from './statistics.ts';
+import { countOutcome, type SpoutCounters, type SpoutStreamCounters } from './statistics.ts';
 import type { StepScheduler } from './steps.ts';
 import type { TreeOwner, TupleTree } from './tuple-tree.ts';
 import type { FailureCause, TupleTrees } from './tuple-trees.ts';
@@ -45,10 +45,10 @@ export class SpoutTask implements TreeOwner, SpoutCollector {
   readonly #ask = (): void => {
     this.#askScheduled = false;
     const room = this.room();
-    if (room > 0)
-      this.#call('spout.nextTuples', (spout) => {
-        spout.nextTuples(room);
-      });
+    if (room === 0) return;
+    this.#call('spout.nextTuples', (spout) => {
+      spout.nextTuples(room);
+    });
   };
 
   constructor(parts: SpoutTaskParts) {
@@ -98,7 +98,7 @@ export class SpoutTask implements TreeOwner, SpoutCollector {
 
   emitUnreliable(stream: string, values: Values): boolean {
     const outlet = this.#outlet(stream);
-    if (this.#intake === 'stopped') return false;
+    if (this.#intake !== 'open') return false;
     const tuples = outlet.address(values, []);
     this.#streamCounters(stream).unreliable.value++;
     const fitting = tuples.filter(({ target }) => target.hasRoom);
@@ -169,14 +169,10 @@ export class SpoutTask implements TreeOwner, SpoutCollector {
     this.#atCapSinceMs = undefined;
     this.#count(tree, failure);
     if (!this.#hearsOutcomes) return;
-    if (failure === undefined)
-      this.#call('spout.ack', (spout) => {
-        spout.ack(tree.messageId);
-      });
-    else
-      this.#call('spout.fail', (spout) => {
-        spout.fail(tree.messageId, failure);
-      });
+    this.#call(failure === undefined ? 'spout.ack' : 'spout.fail', (spout) => {
+      if (failure === undefined) spout.ack(tree.messageId);
+      else spout.fail(tree.messageId, failure);
+    });
     this.#parts.onTreeEnded(tree, failure);
     this.wake();
   }
@@ -208,21 +204,8 @@ export class SpoutTask implements TreeOwner, SpoutCollector {
   #count({ counters, receivedAtMs }: TupleTree, failure: TreeFailure | undefined): void {
     const nowMs = this.#parts.clock.nowMs();
     this.#parts.windows.roll(nowMs);
-    switch (failure?.reason) {
-      case undefined:
-        counters.acked.value++;
-        this.#parts.counters.completeMs.record(nowMs - receivedAtMs);
-        break;
-      case 'explicit':
-        counters.failedExplicit.value++;
-        break;
-      case 'timeout':
-        counters.failedTimeout.value++;
-        break;
-      case 'shutdown':
-        counters.failedShutdown.value++;
-        break;
-    }
+    countOutcome(counters, failure);
+    if (failure === undefined) this.#parts.counters.completeMs.record(nowMs - receivedAtMs);
   }
 
   #call(during: string, call: (spout: Spout) => void): void {

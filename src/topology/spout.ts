@@ -45,7 +45,7 @@ export interface SpoutCollector<Out extends Streams = Streams> {
     values: Out[S],
     options?: EmitOptions,
   ): 'emitted' | 'at-cap' | 'duplicate' | 'stopped';
-  /** Emits a tuple that nobody tracks; false when it was dropped because a mailbox was full or work has ended. */
+  /** Emits a tuple that nobody tracks; false when it was dropped: a mailbox full, paused, ended. */
   emitUnreliable<S extends keyof Out & string>(stream: S, values: Out[S]): boolean;
   /** Whether a tree of this message id is alive in this process. */
   isPending(messageId: string): boolean;

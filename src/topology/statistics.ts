@@ -2,6 +2,7 @@
  * What the runtime counts: exact, per component and stream, at a few additions a tuple. Components keep their own
  * counters and increment them directly; statistics-report.ts turns them into what is read.
  */
+import type { TreeFailure } from './spout.ts';
 import { RollingWindows, type Counter, type IndexedHistogram } from './rolling-windows.ts';
 
 /** One stream on the emitting side. */
@@ -14,13 +15,31 @@ export interface OutletCounters {
   readonly discarded: Counter;
 }
 
-/** One reliable stream of a spout: emitted = acked + the three failures + pending, at every observation. */
+/** One stream of a spout: emitted = unreliable + acked + the three failures + pending, at every observation. */
 export interface SpoutStreamCounters extends OutletCounters {
   readonly acked: Counter;
   readonly failedExplicit: Counter;
   readonly failedTimeout: Counter;
   readonly failedShutdown: Counter;
   readonly unreliable: Counter;
+}
+
+/** Counts how one tree of the stream ended. */
+export function countOutcome(counters: SpoutStreamCounters, failure: TreeFailure | undefined): void {
+  switch (failure?.reason) {
+    case undefined:
+      counters.acked.value++;
+      break;
+    case 'explicit':
+      counters.failedExplicit.value++;
+      break;
+    case 'timeout':
+      counters.failedTimeout.value++;
+      break;
+    case 'shutdown':
+      counters.failedShutdown.value++;
+      break;
+  }
 }
 
 export interface SpoutCounters {

@@ -3,7 +3,7 @@ import type { TreeFailure } from './spout.ts';
 import type { SpoutStreamCounters } from './statistics.ts';
 
 /** Where a tree was seen last: the newest step of any of its tuples. */
-export type TreePhase = 'emitted' | 'queued' | 'executing' | 'held' | 'emitting' | 'settling';
+export type TreePhase = 'emitted' | 'queued' | 'executing' | 'held' | 'emitting';
 
 export interface TreePlace {
   readonly component: string;

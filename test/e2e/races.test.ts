@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { basicAck, isMethod } from '../support/amqp-frames.ts';
 import { startAmqpProxy } from '../support/tcp-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { lockOrder } from './held-lock.ts';
 import { newOrderId, openStage, orderJson, type Stage } from './stage.ts';
 
 describe('races', { concurrency: false }, () => {
@@ -14,7 +15,7 @@ describe('races', { concurrency: false }, () => {
     const [first, second] = [newOrderId(), newOrderId()];
     await stage.gateway.setFaults([
       { match: { orderId: first }, fault: { kind: 'hold' } },
-      { match: { orderId: second }, fault: { kind: 'delay', ms: 60_000 }, times: 1 },
+      { match: { orderId: second }, fault: { kind: 'delay', ms: 4_000 }, times: 1 },
     ]);
     const worker = await stage.startWorker({ AMQP_URL: proxy.url });
     await stage.publish(orderJson(first));
@@ -53,7 +54,8 @@ describe('races', { concurrency: false }, () => {
       async () => (await counts(stage))?.ready === 1,
     );
 
-    const next = await stage.startWorker();
+    // Its first request may still hold the key at the gateway for a while.
+    const next = await stage.startWorker({ CARDAUTH_MAX_ATTEMPTS: '50' });
     await stage.announced(second);
     assert.equal((await stage.gateway.approvals(second)).length, 1);
     await stage.endAndExpectEmptyQueue(next);
@@ -89,16 +91,11 @@ describe('races', { concurrency: false }, () => {
     await stage.publish(orderJson(id));
     await waitFor('the charge', async () => (await stage.gateway.approvals(id)).length === 1);
     // The answer is there in time, but writing it down takes longer than the tree lives.
-    const session = await stage.database.connect();
-    await session.query('begin');
-    await session.query('select from cardauth.orders where order_id = $1 for update', [id]);
+    const lock = await lockOrder(stage, id);
     await stage.gateway.release();
-    await worker.waitForLine((line) => line.text.includes('timeout') && line.text.includes(id), {
-      timeoutMs: 15_000,
-    });
+    await worker.waitForLine((line) => line.text.includes('"timeout"') && line.text.includes(id));
     assert.equal((await stage.order(id))?.status, 'authorizing');
-    await session.query('rollback');
-    session.release();
+    await lock.release();
 
     const order = await stage.announced(id, { timeoutMs: 30_000 });
     assert.equal(order.status, 'ready-to-ship');

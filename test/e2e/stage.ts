@@ -8,6 +8,7 @@ import { after } from 'node:test';
 import pg from 'pg';
 import { silent } from '../support/silent-log.ts';
 import { migrateUp } from '../../src/adapters/postgres/migrate.ts';
+import { levelQueueOf } from '../../src/adapters/rabbitmq/declare.ts';
 import type { ApprovalEntry, LedgerEntry } from '../../src/simulator/ledger.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import type { FaultScript } from '../../src/simulator/fault-script.ts';
@@ -55,6 +56,7 @@ export interface Stage {
   readonly broker: TestBroker;
   readonly client: BrokerClient;
   readonly database: pg.Pool;
+  readonly databaseUrl: string;
   /** What downstream received so far. */
   readonly receipts: readonly Received[];
   readonly gateway: GatewayStage;
@@ -117,6 +119,7 @@ export async function openStage(owner: Owner): Promise<Stage> {
     broker,
     client,
     database: pool,
+    databaseUrl: database.url,
     receipts,
     gateway,
     environment,
@@ -159,6 +162,7 @@ export async function openStage(owner: Owner): Promise<Stage> {
     await gateway.stop();
     await client.close();
     await broker.cleanup({
+      exchanges: [`${broker.prefix}.dlx`],
       queues: [`${broker.prefix}.parked`, ...ownQueuesOf(broker, environment.CARDAUTH_RETRY_LEVELS_MS)],
     });
     await pool.end();
@@ -191,7 +195,7 @@ function isReadyLine(text: string): boolean {
 }
 
 function ownQueuesOf(broker: TestBroker, levelsMs: string): string[] {
-  return levelsMs.split(',').map((ms) => `${broker.prefix}.retry.${ms}`);
+  return levelsMs.split(',').map((ms) => levelQueueOf(broker.prefix, broker.ordersQueue, Number(ms)));
 }
 
 async function openGateway(): Promise<GatewayStage & { readonly folder: string }> {

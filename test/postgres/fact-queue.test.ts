@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { FactQueue, type WaitingFact } from '../../src/adapters/postgres/fact-queue.ts';
+import { FactQueue } from '../../src/adapters/postgres/fact-queue.ts';
+import { WaitingFact } from '../../src/adapters/postgres/waiting-fact.ts';
 
 describe('the queue of facts', () => {
   it('takes one fact an order, the longest waiting first, up to the limit', () => {
@@ -24,11 +25,14 @@ describe('the queue of facts', () => {
     assert.deepEqual(queue.take(1), [a2]);
   });
 
-  it('passes over what was answered meanwhile', () => {
+  it('passes over what was answered meanwhile', async () => {
     const queue = new FactQueue();
     const [a1, a2, b1] = add(queue, 'a', 'a', 'b');
-    a1.reject(new Error('deadline'));
-    b1.reject(new Error('deadline'));
+    for (const late of [a1, b1]) {
+      const rejected = assert.rejects(late.answered, /deadline/);
+      late.answer(new Error('deadline'));
+      await rejected;
+    }
     assert.deepEqual(queue.take(5), [a2]);
     queue.giveBack(a2);
     assert.equal(queue.isEmpty, true);
@@ -56,14 +60,8 @@ describe('the queue of facts', () => {
 });
 
 function add<Ids extends string[]>(queue: FactQueue, ...orderIds: Ids): { [K in keyof Ids]: WaitingFact } {
-  const facts = orderIds.map((orderId): WaitingFact => {
-    let settled = false;
-    const settle = (): void => {
-      settled = true;
-    };
-    const fact = { kind: 'parked', reason: 'test' } as const;
-    return { orderId, fact, timesOvertaken: 0, isSettled: () => settled, resolve: settle, reject: settle };
-  });
+  const fact = { kind: 'parked', reason: 'test' } as const;
+  const facts = orderIds.map((orderId) => new WaitingFact({ orderId, fact }));
   for (const fact of facts) queue.add(fact);
   return facts as { [K in keyof Ids]: WaitingFact };
 }

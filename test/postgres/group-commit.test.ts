@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 
 import type { PostgresOrderBook } from '../../src/adapters/postgres/order-book.ts';
+import type { OrderFact } from '../../src/domain/order-states.ts';
 import { NonRetriableError, RetriableError } from '../../src/topology/errors.ts';
 import { claim, newTerms, outcome } from '../conformance/order-book.ts';
 import type { TestDatabase } from '../support/services.ts';
@@ -72,6 +73,19 @@ describe('group commits', () => {
       assert.doesNotMatch(error.message, /4711|secret/);
       assert.equal(error.cause, undefined);
     }
+    assert.equal(book.availability.unavailableBecause(), undefined);
+  });
+
+  it('rejects only the fact that meets a bug, and stays available', async () => {
+    const terms = newTerms();
+    const nonsense = { kind: 'nonsense' } as unknown as OrderFact;
+    const [bug, claimed] = await Promise.allSettled([
+      book.apply(newTerms().orderId, nonsense),
+      book.apply(terms.orderId, { kind: 'claim', terms }),
+    ]);
+    assert.equal(bug.status, 'rejected');
+    assert.match(String(bug.reason), /^Error: bug: order \S+: 'nonsense' could not be decided/);
+    assert.equal(claimed.status, 'fulfilled');
     assert.equal(book.availability.unavailableBecause(), undefined);
   });
 

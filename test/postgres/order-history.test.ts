@@ -69,6 +69,41 @@ describe('the history of orders', () => {
     assert.ok(shown?.events.every(({ worker }) => worker === book.worker));
   });
 
+  it('shows one attempt a generation, each with its own key and reference', async (t) => {
+    const { terms } = await claim(book);
+    const { orderId } = terms;
+    const declined = {
+      kind: 'declined',
+      reason: 'card_declined',
+      class: 'soft',
+      code: 'try_again_later',
+    } as const;
+    await outcome(book, terms, 1, { ...declined, reference: `first-${orderId}` });
+    const operator = new pg.Client(database.url);
+    await operator.connect();
+    t.after(() => operator.end());
+    await operator.query(
+      `update cardauth.orders
+       set status = 'received', status_reason = null, decided_at = null, generation = 2, version = version + 1
+       where order_id = $1`,
+      [orderId],
+    );
+
+    const { next } = await book.apply(orderId, { kind: 'claim', terms });
+    assert.deepEqual(next, { step: 'charge', idempotencyKey: `order-${orderId}-2`, generation: 2, claim: 1 });
+    const approved = { kind: 'approved', reference: `second-${orderId}` } as const;
+    await book.apply(orderId, { kind: 'outcome', generation: 2, claim: 1, outcome: approved });
+    const shown = await history.show(orderId);
+    assert.equal(shown?.order?.status, 'ready-to-ship');
+    assert.deepEqual(
+      shown.attempts.map((attempt) => [attempt.idempotencyKey, attempt.state, attempt.gatewayReference]),
+      [
+        [`order-${orderId}-1`, 'declined', `first-${orderId}`],
+        [`order-${orderId}-2`, 'approved', `second-${orderId}`],
+      ],
+    );
+  });
+
   it('shows what is known of an order that was never stored', async () => {
     const { orderId } = newTerms();
     assert.equal(await history.show(orderId), undefined);

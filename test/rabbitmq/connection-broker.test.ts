@@ -6,6 +6,7 @@ import { after, describe, it } from 'node:test';
 import { BrokerConnection } from '../../src/adapters/rabbitmq/connection.ts';
 import { parseAmqpUrls } from '../../src/adapters/rabbitmq/endpoint.ts';
 import { seededRandom } from '../../src/topology/random.ts';
+import type { Clock } from '../../src/topology/clock.ts';
 import { systemClock } from '../../src/topology/system-clock.ts';
 import { canAdministerBroker, createVhost, rabbitmqctl, testServices } from '../support/services.ts';
 import { startProxy } from '../support/tcp-proxy.ts';
@@ -17,11 +18,11 @@ describe('a connection to a real broker', () => {
   const connections: BrokerConnection[] = [];
   after(() => Promise.all(connections.map((connection) => connection.close())));
 
-  function connecting(urls: string, connectTimeoutMs = 300): BrokerConnection {
+  function connecting(urls: string, connectTimeoutMs = 300, clock: Clock = systemClock): BrokerConnection {
     const connection = new BrokerConnection({
       role: 'consume',
       endpoints: parseAmqpUrls(urls),
-      clock: systemClock,
+      clock,
       random: seededRandom(3),
       log: silentLog,
       connectTimeoutMs,
@@ -80,6 +81,28 @@ describe('a connection to a real broker', () => {
     await proxy.close();
   });
 
+  it('leaves no socket, timer or listener behind after a hundred resets', async () => {
+    const proxy = await startProxy({ target: amqpUrl });
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', onWarning);
+    const timersBefore = activeTimers();
+    const connection = connecting(proxy.url, 3_000 * HURRY, hurriedClock);
+    for (let epoch = 1; epoch <= 100; epoch++) {
+      await waitFor('the next link', () => connection.link?.epoch === epoch, { intervalMs: 1 });
+      proxy.cut();
+    }
+    await waitFor('the last link', () => connection.link?.epoch === 101);
+    assert.equal(proxy.connections.open, 1);
+    await connection.close();
+    await waitFor('the socket to go', () => proxy.connections.open === 0);
+    assert.equal(activeTimers(), timersBefore);
+    // Node warns of the eleventh listener on one signal or emitter.
+    assert.deepEqual(warnings, []);
+    process.off('warning', onWarning);
+    await proxy.close();
+  });
+
   it(
     'reconnects after the broker closed all connections by force',
     { skip: !canAdministerBroker },
@@ -94,6 +117,17 @@ describe('a connection to a real broker', () => {
     },
   );
 });
+
+/** Waits that would take minutes take less than seconds; so do deadlines. */
+const HURRY = 300;
+const hurriedClock: Clock = {
+  ...systemClock,
+  setTimer: (delayMs, callback) => systemClock.setTimer(delayMs / HURRY, callback),
+};
+
+function activeTimers(): number {
+  return process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+}
 
 /** The broker's answer, not that there is none yet. */
 function refusalOf(connection: BrokerConnection): string | undefined {

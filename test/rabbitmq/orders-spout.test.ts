@@ -9,6 +9,7 @@ import {
 import type { Delivery } from '../../src/adapters/rabbitmq/delivery.ts';
 import type { OrderMessage } from '../../src/ports/message.ts';
 import type { ParkedOrder } from '../../src/ports/parking-lot.ts';
+import type { VirtualClock } from '../../src/topology/testing/virtual-clock.ts';
 import type { SpoutCollector } from '../../src/topology/spout.ts';
 import { failure, pass, scriptedScene, settled, silentLog } from './scene.ts';
 
@@ -290,7 +291,7 @@ describe('the orders spout', () => {
     await quiesced;
     assert.deepEqual(draining.givenBack, [2, 3]);
     spout.ack('live');
-    await spout.close();
+    await closed(spout, clock);
     assert.deepEqual(draining.acked, [1]);
     assert.equal(draining.isClosed, true);
     await settled(clock);
@@ -300,13 +301,14 @@ describe('the orders spout', () => {
   });
 
   it('waits for copies under way before it closes', async () => {
-    const { channel, copies, fail, spout } = await consuming();
+    const { channel, clock, copies, fail, spout } = await consuming();
     channel().deliver('A');
     fail('A', { retryAfterMs: 60_000 });
     const closing = spout.close();
-    await settledMicrotasks();
+    await pass(clock, 1_000);
     assert.equal(channel().isClosed, false);
     copies.sent[0]?.confirm();
+    await pass(clock, 1_000);
     await closing;
     assert.deepEqual(channel().acked, [1]);
   });
@@ -322,7 +324,7 @@ describe('the orders spout', () => {
     }
     assert.equal(broker.connections.length, 101);
     assert.equal(connection.link?.epoch, 101);
-    await spout.close();
+    await closed(spout, clock);
     await settled(clock);
     process.off('warning', onWarning);
     assert.equal(clock.timers, 0);
@@ -428,6 +430,13 @@ async function consuming(options: Partial<OrdersSpoutOptions<OrderValues>> = {})
       spout.fail(messageId, failure(overrides));
     },
   };
+}
+
+/** Closing takes a moment of the clock's time. */
+async function closed(spout: OrdersSpout<OrderValues>, clock: VirtualClock): Promise<void> {
+  const closing = spout.close();
+  await pass(clock, 1_000);
+  await closing;
 }
 
 async function settledMicrotasks(): Promise<void> {

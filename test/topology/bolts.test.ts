@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { ERROR_STREAM, type BoltCollector, type ErrorValues, type Tick } from '../../src/topology/bolt.ts';
 import { NonRetriableError, TopologyUsageError } from '../../src/topology/errors.ts';
 import { shuffle } from '../../src/topology/groupings.ts';
+import { TreeFailedError } from '../../src/topology/tuple-tree.ts';
 import type { Tuple } from '../../src/topology/tuple.ts';
 import {
   Gate,
@@ -263,6 +264,40 @@ describe('rich bolts', () => {
     await local.runToIdle();
     assert.deepEqual([spout.outcomesOf('m0'), spout.outcomesOf('m1')], [['explicit'], ['explicit']]);
     assert.deepEqual(remaining, [29_000]);
+  });
+
+  it('see the signal of a tuple of two trees when either fails, also when they ask late', async () => {
+    for (const askEarly of [true, false]) {
+      const spout = numberSpout();
+      const held: Tuple[] = [];
+      let joined: Tuple | undefined;
+      const join = richBolt<Out>(async (tuple, collector) => {
+        held.push(tuple);
+        collector.hold(tuple);
+        if (held.length === 2) await collector.emit('out', held, tuple.values);
+      });
+      const sink = richBolt((tuple, collector) => {
+        joined = tuple;
+        collector.hold(tuple);
+        if (askEarly) assert.equal(tuple.signal.aborted, false);
+      });
+      const topology = sourceOf(spout)
+        .bolt('join', { create: () => join, streams: { out: ['n'] }, inputs: [fromSource] })
+        .bolt('sink', {
+          create: () => sink,
+          inputs: [{ from: 'join', stream: 'out', grouping: shuffle }],
+        })
+        .build();
+      const local = await started(topology);
+      spout.push('numbers', 'm0', { n: 0 });
+      await local.advance(1_000);
+      spout.push('numbers', 'm1', { n: 1 });
+      await local.advance(29_700);
+      assert.deepEqual([spout.outcomesOf('m0'), spout.outcomesOf('m1')], [['timeout'], []]);
+      assert.equal(joined?.signal.aborted, true);
+      assert.ok(joined.signal.reason instanceof TreeFailedError);
+      assert.equal(joined.remainingMs(), 0);
+    }
   });
 
   it('refuse tuples that are not of this runtime', async () => {

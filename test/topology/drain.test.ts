@@ -1,8 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
+import { shuffle } from '../../src/topology/groupings.ts';
 import { LocalRunner } from '../../src/topology/testing/local-runner.ts';
-import { Gate, basicBolt, numberSpout, oneBolt, pushNumbers, started, virtualProcess } from './fixtures.ts';
+import {
+  Gate,
+  basicBolt,
+  fromSource,
+  richBolt,
+  sourceOf,
+  type Numbered,
+  numberSpout,
+  oneBolt,
+  pushNumbers,
+  started,
+  virtualProcess,
+} from './fixtures.ts';
 
 describe('drain', () => {
   it('lets what was begun settle, returns what was not, starts nothing, and leaves nothing behind', async () => {
@@ -54,6 +67,47 @@ describe('drain', () => {
     gate.letOneGo();
     await local.runToIdle();
     assert.equal(spout.outcomes.length, 3, 'late results change nothing');
+  });
+
+  it('waits for what a bolt emits after the last ack', async () => {
+    const spout = numberSpout();
+    const gate = new Gate();
+    const told: number[] = [];
+    const settler = richBolt<Readonly<Record<'out', Numbered>>>((tuple, collector) => {
+      collector.ack(tuple);
+      void collector.emit('out', [], tuple.values);
+    });
+    const topology = sourceOf(spout)
+      .bolt('wait', {
+        create: () =>
+          basicBolt<Readonly<Record<'out', Numbered>>>(async (tuple, emit) => {
+            await gate.bolt.execute(tuple, () => undefined);
+            emit('out', tuple.values);
+          }),
+        streams: { out: ['n'] },
+        inputs: [fromSource],
+      })
+      .bolt('settle', {
+        create: () => settler,
+        streams: { out: ['n'] },
+        inputs: [{ from: 'wait', stream: 'out', grouping: shuffle }],
+      })
+      .bolt('tell', {
+        create: () =>
+          basicBolt((tuple) => {
+            told.push(tuple.values.n);
+          }),
+        inputs: [{ from: 'settle', stream: 'out', grouping: shuffle }],
+      })
+      .build();
+    const local = await started(topology);
+    pushNumbers(spout, 1);
+    await local.runToIdle();
+    const draining = local.runner.drain(1_000);
+    await local.runToIdle();
+    gate.letOneGo();
+    assert.deepEqual((await local.settle(draining)).completed, ['m0']);
+    assert.deepEqual(told, [0]);
   });
 
   it('ends at once at the second call', async () => {

@@ -10,6 +10,7 @@ import {
   direct,
   fields,
   global,
+  localOrShuffle,
   partialKey,
   shuffle,
 } from '../../src/topology/groupings.ts';
@@ -117,6 +118,7 @@ describe('groupings', () => {
     const tasks = makeTasks(3);
     assert.deepEqual(choose(all, tasks, {}), [0, 1, 2]);
     assert.deepEqual(choose(global, tasks, {}), [0]);
+    assert.equal(choose(localOrShuffle, tasks, {}).length, 1);
     assert.deepEqual(choose(direct('to') as Grouping, tasks, { to: 2 }), [2]);
     assert.throws(() => choose(direct('to'), tasks, { to: 3 }), /task 3 does not exist/);
     assert.throws(() => choose(direct('to'), tasks, {}), /task NaN does not exist/);

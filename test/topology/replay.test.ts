@@ -66,6 +66,9 @@ describe('replay policy', () => {
     assert.deepEqual(decide('slow', 1), { kind: 'exhausted' });
     assert.deepEqual(decide('other', 0, 7_000), { kind: 'replay', delayMs: 7_000 });
     assert.deepEqual(decide('other', 0, 1e12), { kind: 'replay', delayMs: 60_000 });
+    for (const wish of [NaN, -5, 0])
+      assert.deepEqual(decide('other', 0, wish), { kind: 'replay', delayMs: 10 });
+    assert.deepEqual(decide('other', 0, Infinity), { kind: 'replay', delayMs: 60_000 });
     assert.deepEqual(decide('constructor', 0), { kind: 'replay', delayMs: 10 });
   });
 });

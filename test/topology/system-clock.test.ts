@@ -99,4 +99,21 @@ describe('a topology in real time', () => {
       [],
     );
   });
+
+  it('processes what arrived during a blocked event loop before any timeout', async () => {
+    const spout = numberSpout();
+    const bolt = basicBolt(async () => {
+      await timer(systemClock, 100);
+    });
+    const topology = oneBolt(spout, bolt, { concurrency: 20, cap: 20, messageTimeoutMs: 300 });
+    const runner = new TopologyRunner(topology, { clock: systemClock, random: systemRandom() });
+    await runner.start();
+    pushNumbers(spout, 20);
+    while (runner.pendingTrees().length < 20) await timer(systemClock, 1);
+    const blockedUntilMs = systemClock.nowMs() + 600;
+    while (systemClock.nowMs() < blockedUntilMs);
+    while (spout.outcomes.length < 20) await timer(systemClock, 1);
+    assert.ok(spout.outcomes.every(({ kind }) => kind === 'acked'));
+    await runner.drain(1_000);
+  });
 });

@@ -1,5 +1,6 @@
 /**
- * A group commit that one bad fact cannot spoil: what the database refuses as a group is committed one by one.
+ * A group commit that one bad fact cannot spoil: what fails as a group, and not because the database cannot be used,
+ * is committed one by one.
  */
 import { NonRetriableError, RetriableError } from '../../topology/errors.ts';
 import type { Database } from './connection.ts';
@@ -19,7 +20,7 @@ export async function commitFacts(
   try {
     return await commitDespiteCollisions(database, facts, terms);
   } catch (error) {
-    if (!(error instanceof RefusedByDatabase)) throw error;
+    if (error instanceof RetriableError) throw error;
   }
   const answers: (Result | Error)[] = [];
   for (const fact of facts) answers.push(await commitAlone(database, fact, terms));
@@ -31,7 +32,8 @@ async function commitAlone(database: Database, fact: FactOfOrder, terms: Terms):
     const [result = 'overtaken'] = await commitDespiteCollisions(database, [fact], terms);
     return result;
   } catch (error) {
-    if (!(error instanceof RefusedByDatabase)) throw error;
+    if (error instanceof RetriableError) throw error;
+    if (!(error instanceof RefusedByDatabase)) return bug(fact, error);
     const corrected = withoutReusedReference(fact, error);
     return corrected === undefined ? refusal(fact, error) : await commitAlone(database, corrected, terms);
   }
@@ -81,4 +83,8 @@ function refusal({ orderId, fact }: FactOfOrder, error: RefusedByDatabase): Erro
   return error.isLasting
     ? new NonRetriableError(message, { errorClass: 'database_refused' })
     : new RetriableError(message, { errorClass: 'database' });
+}
+
+function bug({ orderId, fact }: FactOfOrder, cause: unknown): Error {
+  return new Error(`bug: order ${orderId}: '${fact.kind}' could not be decided or written`, { cause });
 }

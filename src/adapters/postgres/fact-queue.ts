@@ -1,16 +1,5 @@
-import type { Decision } from '../../domain/order-states.ts';
 import type { OrderId } from '../../domain/order.ts';
-import type { FactOfOrder } from './rows.ts';
-
-/** A fact whose bringer waits for the decision. */
-export interface WaitingFact extends FactOfOrder {
-  /** How often its order was changed by somebody else between reading and writing it. */
-  timesOvertaken: number;
-  /** Answered, if only by its deadline; a second answer changes nothing. */
-  isSettled(): boolean;
-  resolve(decision: Decision): void;
-  reject(error: Error): void;
-}
+import type { WaitingFact } from './waiting-fact.ts';
 
 /**
  * Facts that wait for a group commit: each order has a line of its own, and the next fact of a line is not taken
@@ -44,7 +33,7 @@ export class FactQueue {
       if (taken.length === limit) break;
       visited += 1;
       const line = this.#lines.get(orderId) ?? [];
-      while (line[0]?.isSettled() === true) line.shift();
+      while (line[0]?.isAnswered === true) line.shift();
       const [first] = line;
       if (first === undefined) this.#lines.delete(orderId);
       else taken.push(first);

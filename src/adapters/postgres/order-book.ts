@@ -22,9 +22,10 @@ import { commitFacts } from './commit-facts.ts';
 import { Database, POINT_ACCESS_SETTINGS, type ConnectionOptions } from './connection.ts';
 import { fromDatabase, unusable } from './database-error.ts';
 import { DatabaseWatch } from './database-watch.ts';
-import { FactQueue, type WaitingFact } from './fact-queue.ts';
+import { FactQueue } from './fact-queue.ts';
 import type { Result } from './group-commit.ts';
 import { databaseProblem } from './schema-problem.ts';
+import { WaitingFact } from './waiting-fact.ts';
 import { WorkerSession } from './worker-session.ts';
 
 /** Facts in one commit; the statement stays below a few hundred kilobytes. */
@@ -108,10 +109,11 @@ export class PostgresOrderBook implements OrderBook {
 
   apply(orderId: OrderId, fact: OrderFact): Promise<Decision> {
     if (this.#whenEmpty !== undefined) return Promise.reject(unusable('the order book is closing'));
-    return new Promise((resolve, reject) => {
-      this.#queue.add(this.#waitingFact(orderId, fact, resolve, reject));
-      this.#commitSoon();
-    });
+    const waiting = new WaitingFact({ orderId, fact });
+    waiting.expireAfter(this.#options.clock, this.#deadlineMs, () => this.#late(waiting));
+    this.#queue.add(waiting);
+    this.#commitSoon();
+    return waiting.answered;
   }
 
   /**
@@ -133,7 +135,7 @@ export class PostgresOrderBook implements OrderBook {
       if (this.#queue.isEmpty) this.#whenEmpty();
     });
     this.#watch.stop();
-    for (const fact of this.#queue.drain()) fact.reject(unusable('the order book was closed'));
+    for (const fact of this.#queue.drain()) fact.answer(unusable('the order book was closed'));
     await Promise.all([this.#session.close(), this.#database.close()]);
   }
 
@@ -184,51 +186,17 @@ export class PostgresOrderBook implements OrderBook {
       return;
     }
     this.#queue.giveBack(fact);
-    if (answer === 'overtaken')
-      fact.reject(unusable(`order ${fact.orderId} is changed by others all the time`));
-    else if (answer instanceof Error) fact.reject(answer);
-    else fact.resolve(answer);
+    const restless = `order ${fact.orderId} is changed by others all the time`;
+    fact.answer(answer === 'overtaken' ? unusable(restless) : answer);
   }
 
-  // --- waiting, and whether it is any use --------------------------------------------------------------------------
-
-  #waitingFact(
-    orderId: OrderId,
-    fact: OrderFact,
-    resolve: (decision: Decision) => void,
-    reject: (error: Error) => void,
-  ): WaitingFact {
-    let settled = false;
-    const settle = (answer: () => void): void => {
-      if (settled) return;
-      settled = true;
-      deadline.cancel();
-      answer();
-    };
-    const deadline = this.#options.clock.setTimer(this.#deadlineMs, () => {
-      const why = this.#watch.unavailableBecause() ?? 'the database has not answered';
-      const message = `order ${orderId}: '${fact.kind}' was not recorded within ${this.#deadlineMs} ms: ${why}`;
-      settle(() => {
-        reject(new RetriableError(message, { errorClass: 'database' }));
-      });
-    });
-    return {
-      orderId,
-      fact,
-      timesOvertaken: 0,
-      isSettled: () => settled,
-      resolve: (decision) => {
-        settle(() => {
-          resolve(decision);
-        });
-      },
-      reject: (error) => {
-        settle(() => {
-          reject(error);
-        });
-      },
-    };
+  #late({ orderId, fact }: WaitingFact): Error {
+    const why = this.#watch.unavailableBecause() ?? 'the database has not answered';
+    const message = `order ${orderId}: '${fact.kind}' was not recorded within ${this.#deadlineMs} ms: ${why}`;
+    return new RetriableError(message, { errorClass: 'database' });
   }
+
+  // --- whether the database can be used ----------------------------------------------------------------------------
 
   async #probe(): Promise<string | undefined> {
     try {

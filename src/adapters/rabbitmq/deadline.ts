@@ -27,18 +27,18 @@ export function withDeadline<T>(
 }
 
 /** Resolves after `delayMs`, or as soon as `signal` is aborted. */
-export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    if (signal.aborted) {
+    if (signal?.aborted === true) {
       resolve();
       return;
     }
     const wake = () => {
       timer.cancel();
-      signal.removeEventListener('abort', wake);
+      signal?.removeEventListener('abort', wake);
       resolve();
     };
     const timer = clock.setTimer(delayMs, wake);
-    signal.addEventListener('abort', wake, { once: true });
+    signal?.addEventListener('abort', wake, { once: true });
   });
 }

@@ -13,8 +13,11 @@
  * - A stream is refused: it would deliver, but acking removes nothing there. Asking for consumer priority 0, which
  *   is the default, is what tells: streams refuse that argument.
  * - After `quiesce` there is no consumer any more and there will be none; what arrives until the broker confirmed
- *   that is given back. Settling goes on until `close`, which closes the channel first, because only that
- *   flushes the acks: closing the connection alone would lose them.
+ *   that is given back. Settling goes on until `close`.
+ * - `close` flushes the acks: it closes the channel before the connection, since closing the connection alone loses
+ *   them, and it pauses before that: a quorum queue takes about 32 acks at a time (`quorum_commands_soft_limit`),
+ *   the broker's side of the channel keeps the rest until those are on disk, and drops it when it closes (seen on
+ *   3.10.8: 566 of 600 acks, and none after 60 ms). What is lost all the same is delivered again, not forgotten.
  */
 import type { Channel, ConsumeMessage } from 'amqplib';
 
@@ -23,7 +26,7 @@ import type { Clock } from '../../topology/clock.ts';
 import type { RandomSource } from '../../topology/random.ts';
 import type { OpenedChannel } from './channel.ts';
 import type { BrokerConnection, Link } from './connection.ts';
-import { withDeadline } from './deadline.ts';
+import { sleep, withDeadline } from './deadline.ts';
 import { Generation, type SettlementCounts } from './generation.ts';
 import { KeepOpen, PermanentProblem, type OpenEvent } from './keep-open.ts';
 
@@ -52,6 +55,7 @@ interface ConsumingChannel extends OpenedChannel<Channel> {
 }
 
 const CALL_TIMEOUT_MS = 10_000;
+const FLUSH_PAUSE_MS = 250;
 
 export class Intake {
   readonly #options: IntakeOptions;
@@ -107,6 +111,9 @@ export class Intake {
 
   async close(): Promise<void> {
     await this.quiesce();
+    if (this.#keeper.current?.isOpen() === true) {
+      await sleep(this.#options.clock, FLUSH_PAUSE_MS);
+    }
     await this.#keeper.close();
     await this.#options.connection.close();
     await this.#keeper.over();

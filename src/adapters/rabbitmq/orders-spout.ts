@@ -144,7 +144,10 @@ export class OrdersSpout<V extends Values> implements Spout<OrderStreams<V>> {
   ack(messageId: string): void {
     const order = this.#custody.live(messageId);
     if (order === undefined) return;
-    settle(order.delivery, 'ack');
+    const { epoch } = order.delivery.generation;
+    if (!settle(order.delivery, 'ack')) {
+      this.#options.log.info({ messageId, epoch }, 'not acked: the delivery is stale, its channel is gone');
+    }
     this.#custody.release(order);
   }
 
@@ -155,6 +158,7 @@ export class OrdersSpout<V extends Values> implements Spout<OrderStreams<V>> {
       this.#giveBack(order);
       return;
     }
+    this.#sayWhatFailed(order, failure);
     const ours = this.#stillOurs(order);
     if (ours !== undefined) this.#replay(ours, failure);
   }
@@ -244,19 +248,36 @@ export class OrdersSpout<V extends Values> implements Spout<OrderStreams<V>> {
   #replay(order: OrderInCustody<V>, failure: TreeFailure): void {
     const { message, exhaustedBecause } = order.delivery;
     const { random, replayRules } = this.#options;
-    const attempt = Math.min(message.attempt + 1, MOST_ATTEMPTS);
     const decision =
       exhaustedBecause === undefined
         ? decideReplay(replayRules, failure, message.attempt, random)
         : decideReplay(withoutEnd(replayRules), failure, message.attempt, random);
     if (decision.kind === 'replay') {
-      this.#renumber(order, attempt, exhaustedBecause);
+      this.#renumber(order, Math.min(decision.replays, MOST_ATTEMPTS), exhaustedBecause);
       this.#wait(order, decision.delayMs);
       return;
     }
     this.#renumber(order, message.attempt, becauseOf(message, failure));
     if (this.#keepsIdle) this.#custody.renew(order);
     else this.#move(order, 0);
+  }
+
+  #sayWhatFailed({ messageId, delivery }: OrderInCustody<V>, failure: TreeFailure): void {
+    const { reason, errorClass, error, where } = failure;
+    const { component, phase, ageMs } = where;
+    this.#options.log.warn(
+      {
+        messageId,
+        reason,
+        errorClass,
+        component,
+        phase,
+        ageMs,
+        attempt: delivery.message.attempt,
+        err: error,
+      },
+      'tuple tree failed',
+    );
   }
 
   #renumber(order: OrderInCustody<V>, attempt: number, exhaustedBecause: string | undefined): void {

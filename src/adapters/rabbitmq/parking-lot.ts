@@ -1,9 +1,9 @@
 /**
  * Parks orders in `<prefix>.parked`, a queue without TTL or limit, from where operators take them.
  *
- * Headers say why: `cardauth-park-reason`, `cardauth-class`, `cardauth-attempts`, `cardauth-first-seen`,
- * `cardauth-parked-at`, `cardauth-error`, `cardauth-origin-queue`, `-exchange` and `-routing-key`, and
- * `cardauth-order-id` when it is known. The body is byte-identical when the worker could read it; one that it could
+ * Headers say why: `cardauth-park-reason`, and with the same beginning `-class`, `-attempts`, `-first-seen`,
+ * `-parked-at`, `-error`, `-origin-queue`, `-origin-exchange`, `-origin-routing-key`, `-worker-version`, and
+ * `-order-id` when it is known. The body is byte-identical when the worker could read it; one that it could
  * not read may hold card data anywhere and is redacted.
  */
 import type { ParkedOrder, ParkingLot } from '../../ports/parking-lot.ts';
@@ -58,18 +58,21 @@ export class BrokerParkingLot implements ParkingLot {
   }
 
   #ownHeaders({ message, orderId, reason, class: parkClass, error }: ParkedOrder): Record<string, unknown> {
-    return {
-      'cardauth-park-reason': reason,
-      'cardauth-class': parkClass,
-      'cardauth-attempts': message.attempt,
-      'cardauth-first-seen': new Date(message.firstSeenMs).toISOString(),
-      'cardauth-parked-at': new Date(this.#options.clock.wallMs()).toISOString(),
-      'cardauth-error': scrubbedText(error, LONGEST_ERROR_BYTES),
-      'cardauth-origin-queue': message.origin.queue,
-      'cardauth-origin-exchange': message.origin.exchange,
-      'cardauth-origin-routing-key': message.origin.routingKey,
-      'cardauth-order-id': orderId,
-      'cardauth-worker-version': this.#options.workerVersion,
-    };
+    const { queue, exchange, routingKey } = message.origin;
+    return Object.fromEntries(
+      Object.entries({
+        reason,
+        class: parkClass,
+        attempts: message.attempt,
+        'first-seen': new Date(message.firstSeenMs).toISOString(),
+        'parked-at': new Date(this.#options.clock.wallMs()).toISOString(),
+        error: scrubbedText(error, LONGEST_ERROR_BYTES),
+        'origin-queue': queue,
+        'origin-exchange': exchange,
+        'origin-routing-key': routingKey,
+        'order-id': orderId,
+        'worker-version': this.#options.workerVersion,
+      }).map(([name, value]) => [`cardauth-park-${name}`, value]),
+    );
   }
 }

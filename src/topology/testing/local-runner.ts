@@ -129,7 +129,12 @@ export class LocalRunner {
   }
 }
 
-/** Resolves when all promise callbacks have run. */
+/**
+ * Resolves when all promise callbacks have run. Called from one, as here, process.nextTick waits for the whole
+ * microtask queue, at a fraction of the cost of a turn of the event loop.
+ */
 function microtasks(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+  return new Promise((resolve) => {
+    process.nextTick(resolve);
+  });
 }

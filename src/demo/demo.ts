@@ -1,0 +1,172 @@
+/**
+ * The main job on real services, with everything in it that goes wrong in a bad week: declines, hopeless cards,
+ * upstream's mistakes, copies, lost replies, error pages, slow answers, and a worker that is killed in the middle. At
+ * the end the books are made up from the gateway's ledger, the database and downstream's receipts.
+ */
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../config/config.ts';
+import { Secret } from '../domain/card.ts';
+import { openOrderHistory, openOrderPublisher } from '../operations.ts';
+import { balance, type Evidence, type StoredRow } from './books.ts';
+import { demoOrders, type DemoOrder } from './orders.ts';
+import type { DemoProcess } from './processes.ts';
+import { demoReport, progressShower } from './report.ts';
+import { Sightings } from './sightings.ts';
+import { setUpStage, type DemoStage } from './stage.ts';
+
+export interface DemoOptions {
+  readonly config: Pick<Config, 'broker' | 'database'>;
+  readonly orders: number;
+  readonly json: boolean;
+  readonly keep: boolean;
+}
+
+/** Without any news for this long, what is missing counts as lost. */
+const PATIENCE_MS = 60_000;
+const LOOK_EVERY_MS = 100;
+/** The demo takes its time: latency would only be waiting in line if all orders came at once. */
+const PUBLISH_SECONDS = 10;
+const SLICE_MS = 50;
+
+/** Resolves with the exit code: 0 when the books balance, 1 when they do not, 130 after Ctrl-C. */
+export async function runDemo({ config, orders: count, json, keep }: DemoOptions): Promise<number> {
+  const orders = demoOrders(count);
+  const sightings = new Sightings(orders);
+  const ctrlC = listenForCtrlC();
+  const stage = await setUpStage(config.broker.urls.reveal(), config.database.url.reveal(), sightings);
+  try {
+    const worker = await ctrlC.or(play(config, stage, orders, sightings));
+    if (worker === 'interrupted') return 130;
+
+    // In good order, so that whatever it still held is back on the queue and gets counted there.
+    if (!keep) await worker.end('SIGTERM');
+    const books = balance(await evidence(config, stage, orders, sightings));
+    process.stdout.write(demoReport(books, sightings.timings(), json));
+    if (keep) {
+      process.stderr.write(`\nStill running until Ctrl-C, with logs and ledger in ${stage.folder}:\n`);
+      for (const [name, value] of Object.entries(stage.environment))
+        process.stderr.write(`  ${name}=${value}\n`);
+      await ctrlC.or(new Promise(() => undefined));
+      return 130;
+    }
+    return books.problems.length === 0 ? 0 : 1;
+  } finally {
+    await stage.strike();
+    ctrlC.stopListening();
+  }
+}
+
+/** Publishes everything, kills the worker in the middle, and waits until nothing is missing; the last worker. */
+async function play(
+  config: DemoOptions['config'],
+  stage: DemoStage,
+  orders: readonly DemoOrder[],
+  sightings: Sightings,
+): Promise<DemoProcess> {
+  const total = sightings.missing;
+  const show = progressShower(total);
+  const worker = await stage.startWorker();
+  const publishing = publish(config, stage, orders, sightings);
+
+  await until(() => sightings.missing < total * 0.6, sightings, 'authorizing', show, total);
+  await worker.end('SIGKILL');
+  show(total - sightings.missing, 'worker killed (SIGKILL), starting another');
+  const next = await stage.startWorker();
+
+  await publishing;
+  await until(() => sightings.missing === 0, sightings, 'authorizing after the kill', show, total);
+  return next;
+}
+
+async function until(
+  condition: () => boolean,
+  sightings: Sightings,
+  doing: string,
+  show: (done: number, doing: string) => void,
+  total: number,
+): Promise<void> {
+  while (!condition() && performance.now() - sightings.lastNewsMs < PATIENCE_MS) {
+    show(total - sightings.missing, doing);
+    await sleep(LOOK_EVERY_MS);
+  }
+  show(total - sightings.missing, doing);
+}
+
+async function publish(
+  config: DemoOptions['config'],
+  stage: DemoStage,
+  orders: readonly DemoOrder[],
+  sightings: Sightings,
+): Promise<void> {
+  const publisher = await openOrderPublisher({
+    broker: { ...config.broker, ordersQueue: stage.ordersQueue },
+  });
+  const sliceLength = Math.max(1, Math.ceil((orders.length * SLICE_MS) / (PUBLISH_SECONDS * 1_000)));
+  try {
+    for (let from = 0; from < orders.length; from += sliceLength) {
+      const pause = sleep(SLICE_MS);
+      await Promise.all(
+        orders.slice(from, from + sliceLength).map(async (order, index) => {
+          await publisher.publish({ body: Buffer.from(order.body), messageId: `demo-${from + index}` });
+          sightings.published(order);
+        }),
+      );
+      await pause;
+    }
+  } finally {
+    await publisher.close();
+  }
+}
+
+async function evidence(
+  config: DemoOptions['config'],
+  stage: DemoStage,
+  orders: readonly DemoOrder[],
+  { receipts, parked }: Sightings,
+): Promise<Evidence> {
+  const databaseUrl = new Secret(stage.environment['DATABASE_URL'] ?? '');
+  return {
+    published: orders,
+    approvals: approvalsIn(stage.ledgerFile),
+    orders: await storedRows({ ...config, database: { url: databaseUrl } }),
+    receipts,
+    parked,
+    leftOnQueues: await stage.observer.messagesLeft(),
+  };
+}
+
+function approvalsIn(ledgerFile: string): Evidence['approvals'][number][] {
+  const lines = readFileSync(ledgerFile, 'utf8').split('\n').slice(0, -1);
+  const entries = lines.map((line) => JSON.parse(line) as Evidence['approvals'][number] & { kind: string });
+  return entries.filter(({ kind }) => kind === 'approval');
+}
+
+async function storedRows(config: Pick<Config, 'database'>): Promise<StoredRow[]> {
+  const history = openOrderHistory(config);
+  try {
+    const rows: StoredRow[] = [];
+    for await (const order of history.list())
+      rows.push({ ...order, notified: order.notifiedAtMs !== undefined });
+    return rows;
+  } finally {
+    await history.close();
+  }
+}
+
+function listenForCtrlC() {
+  let hear: (heard: 'interrupted') => void;
+  const heard = new Promise<'interrupted'>((resolve) => (hear = resolve));
+  const listener = (): void => {
+    hear('interrupted');
+  };
+  process.on('SIGINT', listener);
+  process.on('SIGTERM', listener);
+  return {
+    or: <T>(work: Promise<T>): Promise<T | 'interrupted'> => Promise.race([work, heard]),
+    stopListening: () => {
+      process.off('SIGINT', listener);
+      process.off('SIGTERM', listener);
+    },
+  };
+}
