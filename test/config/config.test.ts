@@ -123,6 +123,13 @@ describe('loadConfig', () => {
     );
   });
 
+  it('checks the transport of whatever the command needs', () => {
+    const env = { DATABASE_URL: 'postgres://db.example/orders' };
+    assert.match(problemsText(problemsOf(env, { groups: ['database'] })), /unencrypted or unverified/);
+    assert.ok(load({ ...env, CARDAUTH_ALLOW_PLAINTEXT: 'true' }, { groups: ['database'] }).ok);
+    assert.ok(load(env, { groups: ['broker'] }).ok);
+  });
+
   it('needs no secrets in the demo', () => {
     const loaded = loadConfig({ env: {}, readFile: noFiles, groups: allGroups, demo: true });
     assert.ok(loaded.ok);
