@@ -225,6 +225,7 @@ export class Intake {
       this.#giveUp(channel, 'the broker cancelled the consumer: the queue was deleted or moved');
       return;
     }
+    if (!generation.isOpen) return;
     generation.receive(message);
     if (this.#isQuiesced) generation.settle(message, 'give-back');
     else this.#options.onDelivery(message, generation);
