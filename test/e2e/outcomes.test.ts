@@ -101,7 +101,7 @@ describe('the outcome table, through a running worker', { concurrency: false }, 
     const used = await fetch(`${stage.gateway.url}/v1/payment_intents`, {
       method: 'POST',
       headers: { authorization: 'Bearer sk_test_stage', 'idempotency-key': `order-${id}-1` },
-      body: new URLSearchParams({ amount: '1', currency: 'usd', 'metadata[order_id]': id }),
+      body: new URLSearchParams({ amount: '1', currency: 'usd', payment_method: 'pm_card_visa' }),
     });
     assert.equal(used.status, 200);
     await stage.publish(orderJson(id));

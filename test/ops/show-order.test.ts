@@ -90,6 +90,7 @@ describe('showOrder', () => {
       attempts: 1,
       decidedAt: '2023-11-14T22:13:20.000Z',
       notifiedAt: null,
+      retryAt: null,
       authorizations: [
         {
           generation: 1,
