@@ -74,6 +74,8 @@ export function guardGateway(gateway: Gateway, options: GuardOptions): GuardedGa
 
 const KEEPS_FAILING = keepsFailing('too many requests of the last seconds did');
 
+const OTHERS_FIRST_MS = 10_000;
+
 const CLOSED_DOWN: Stop = { cause: 'breaker_open', because: 'the worker ends: no further request is made' };
 
 function enough(stop: Stop): Objection {
@@ -85,11 +87,14 @@ function refused({ cause, because }: Stop): Unavailable {
   return { kind: 'unavailable', cause, detail: `not sent: ${because}` };
 }
 
-/** Refused for the same unknown reason as the orders before it: nothing charged, and nothing said about this one. */
+/**
+ * Refused for the same unknown reason as the orders before it: nothing charged, and nothing said about this one. It
+ * waits a little, so that the next probe is another order.
+ */
 function withoutRejection(outcome: AuthorizationOutcome): AuthorizationOutcome {
   if (outcome.kind !== 'rejected') return outcome;
   const detail = `rejected (${outcome.code}) like all orders before it`;
-  return { kind: 'unavailable', cause: 'configuration', detail };
+  return { kind: 'unavailable', cause: 'configuration', detail, retryAfterMs: OTHERS_FIRST_MS };
 }
 
 /** The pause that the gateway asked for is kept for all orders, here; this one need not wait by itself as well. */
