@@ -1,6 +1,7 @@
 /**
  * The gateway is away, misconfigured or wants a slower pace: the worker stops taking orders in, says why, leaves them
- * as they are, and goes on by itself. No replay is used up: one would be all that these workers have.
+ * as they are, and goes on by itself. No replay is used up: one would be all that these workers have. (A fault that an
+ * order might have by itself counts until it met others as well, so there are a few then.)
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -23,6 +24,7 @@ interface Outage {
   readonly end: (stage: Stage) => Promise<void>;
   /** Undefined: any of those that are not decided. */
   readonly status?: string;
+  readonly maxAttempts?: string;
 }
 
 const outages: readonly Outage[] = [
@@ -37,7 +39,14 @@ const outages: readonly Outage[] = [
     /slower pace \(HTTP 429\)/,
     'received',
   ),
-  faulty("a proxy's 502 for everything", [{ fault: { kind: 'html-502' } }], /keeps failing \(HTTP 502\)/),
+  {
+    ...faulty(
+      "a proxy's 502 for everything",
+      [{ fault: { kind: 'html-502' } }],
+      /keeps failing \(HTTP 502\)/,
+    ),
+    maxAttempts: '3',
+  },
   {
     name: 'a gateway that is down',
     reason: /keeps failing \(.*ECONNREFUSED/,
@@ -48,12 +57,12 @@ const outages: readonly Outage[] = [
 ];
 
 describe('the gateway stops the intake', { concurrency: false }, () => {
-  for (const { name, reason, begin, end, status } of outages) {
+  for (const { name, reason, begin, end, status, maxAttempts = '1' } of outages) {
     it(`${name}: orders wait untouched, and go on within ten seconds after it`, async (t) => {
       const stage = await openStage(t);
       const ids = Array.from({ length: 40 }, newOrderId);
       await begin(stage);
-      const worker = await startObserved(stage, ENVIRONMENT);
+      const worker = await startObserved(stage, { ...ENVIRONMENT, CARDAUTH_MAX_ATTEMPTS: maxAttempts });
       await stage.publish(...ids.map((id) => orderJson(id)));
 
       await worker.unready(reason);
@@ -114,6 +123,17 @@ describe('the gateway stops the intake', { concurrency: false }, () => {
     const aheadMs = next - Date.now();
     assert.ok(aheadMs > 290_000 && aheadMs <= 300_000, `it is tried again in ${aheadMs} ms`);
     assert.equal((await stage.gateway.requests()).length, 1);
+  });
+
+  it('no TLS where TLS was expected: nothing is sent', async (t) => {
+    const stage = await openStage(t);
+    const url = stage.gateway.url.replace('http:', 'https:');
+    const worker = await startObserved(stage, { ...ENVIRONMENT, CARDAUTH_GATEWAY_URL: url });
+    await stage.publish(orderJson(newOrderId()));
+    await worker.unready(/no trusted TLS connection.*CARDAUTH_GATEWAY_URL/);
+    await probed(worker, 1);
+    await untouched(stage, 'received');
+    assert.deepEqual(await stage.gateway.requests(), []);
   });
 
   it('rejected one after the other: five go to review, the rest waits until one is accepted', async (t) => {

@@ -103,14 +103,14 @@ describe('the guarded gateway', () => {
     {
       name: 'a request that was not sent',
       outcome: unavailable('not_sent'),
-      stopsAfter: 3,
+      stopsAfter: 10,
       refusal: 'breaker_open',
       why: /keeps failing \(detail\)/,
     },
     ...(['no_answer', 'connection_lost', 'server_error', 'bad_gateway'] as const).map((cause) => ({
       name: `unknown: ${cause}`,
       outcome: unknown(cause),
-      stopsAfter: 5,
+      stopsAfter: 10,
       refusal: 'breaker_open' as const,
       why: /keeps failing/,
     })),
@@ -153,6 +153,12 @@ describe('the guarded gateway', () => {
       assert.equal(why(), undefined);
     });
   }
+
+  it('one order that cannot be sent again and again is enough: that is never its own fault', async () => {
+    gateway.next = unavailable('not_sent');
+    for (let n = 0; n < 10; n += 1) await ask('always the same');
+    assert.match(why() ?? '', /keeps failing/);
+  });
 
   it('stops when most answers are faults, though never several in a row', async () => {
     for (let n = 0; n < 30 && why() === undefined; n += 1)

@@ -2,10 +2,10 @@ import type { AuthorizationOutcome, Unavailable, Unknown } from '../../domain/ou
 import type { OrderId } from '../../domain/order.ts';
 import type { Objection, Stop } from './valve.ts';
 
-/** So many orders in a row that end alike are no accident: with less traffic than a rate would need. */
-const IN_A_ROW = 5;
-/** A request that was not even sent is never its order's fault. */
-const UNSENT_IN_A_ROW = 3;
+/** So many orders in a row that end alike are no accident. */
+const REJECTIONS_IN_A_ROW = 5;
+/** More of them, since some faults are normal; it is for traffic too low for the breaker's share of faults. */
+const FAULTS_IN_A_ROW = 10;
 
 /**
  * Reads from the gateway's answers, one after the other, whether further requests make sense. Source: the outcome
@@ -26,7 +26,7 @@ export class StopSigns {
   #unsent = 0;
 
   get doubtsRejections(): boolean {
-    return this.#rejected.size >= IN_A_ROW;
+    return this.#rejected.size >= REJECTIONS_IN_A_ROW;
   }
 
   /** What the answer for this order says against further requests; undefined: nothing. */
@@ -51,10 +51,14 @@ export class StopSigns {
   }
 
   #readFault(fault: Unknown | Unavailable, orderId: OrderId): Objection {
+    // One order may be faulty by itself, unless its request was not even sent.
     if (fault.cause === 'not_sent') this.#unsent += 1;
-    if (this.#faulty.size < IN_A_ROW) this.#faulty.add(orderId);
-    const isEnough = this.#unsent >= UNSENT_IN_A_ROW || this.#faulty.size >= IN_A_ROW;
-    return { stop: keepsFailing(fault.detail), isEnough };
+    else if (!this.#isFaultyEnough) this.#faulty.add(orderId);
+    return { stop: keepsFailing(fault.detail), isEnough: this.#isFaultyEnough };
+  }
+
+  get #isFaultyEnough(): boolean {
+    return this.#unsent + this.#faulty.size >= FAULTS_IN_A_ROW;
   }
 
   #readRejection(code: string, orderId: OrderId): Objection | undefined {
