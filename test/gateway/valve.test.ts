@@ -89,15 +89,30 @@ describe('the valve', () => {
     assert.deepEqual(most, [2, 4, Infinity]);
   });
 
-  it('begins with the shortest pause again only after it was all open', () => {
-    stop();
+  it('opens with half of what was under way after a wish for a slower pace, and halves again with the next', () => {
+    valve = new Valve({ clock, log: collectingLog(), fullFlow: 100 });
+    const slower: Stop = { cause: 'rate_limited', because: 'too fast' };
+    const passages = Array.from({ length: 40 }, enter);
+    for (const passage of passages) valve.leave(passage, enough(slower));
     pass(1_000);
     valve.leave(enter(), undefined);
+    assert.equal(valve.mostInWork(), 20);
+
+    const fewer = Array.from({ length: 20 }, enter);
+    for (const passage of fewer) valve.leave(passage, enough(slower));
+    pass(1_000);
+    valve.leave(enter(), enough(slower));
+    pass(2_000);
+    valve.leave(enter(), undefined);
+    assert.equal(valve.mostInWork(), 5);
+  });
+
+  it('begins with the shortest pause again after a good probe', () => {
     stop();
     pass(1_000);
-    assert.equal(valve.mostInWork(), 0);
-    pass(1_000);
-    while (valve.mostInWork() !== Infinity) valve.leave(enter(), undefined);
+    stop();
+    pass(2_000);
+    valve.leave(enter(), undefined);
     stop();
     pass(1_000);
     assert.equal(valve.mostInWork(), 1);

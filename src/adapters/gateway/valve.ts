@@ -34,13 +34,15 @@ type State =
   | { readonly name: 'flowing' }
   | { readonly name: 'opening'; readonly most: number }
   /** `untilMs` is monotonic. */
-  | { readonly name: 'stopped'; readonly stop: Stop; readonly sinceWallMs: number; readonly untilMs: number }
-  | {
-      readonly name: 'probing';
-      readonly stop: Stop;
-      readonly sinceWallMs: number;
-      readonly isProbeOut: boolean;
-    };
+  | (Shut & { readonly name: 'stopped'; readonly untilMs: number })
+  | (Shut & { readonly name: 'probing'; readonly isProbeOut: boolean });
+
+interface Shut {
+  readonly stop: Stop;
+  readonly sinceWallMs: number;
+  /** How many orders may be at work once a probe was answered; two in any case. */
+  readonly firstMost: number;
+}
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 8_000;
@@ -52,12 +54,13 @@ const LONGEST_PAUSE_MS = 8_000;
  *                          ^                       |                     |
  *                          `------- stop ----------+---------------------'
  *
- * - Stopped: nothing is sent. The pause is what the gateway asked for, and no shorter than 1, 2, 4, 8, 8... seconds
- *   from stop to stop until all is well again: what is mended is found out within the longest of them.
+ * - Stopped: nothing is sent. The pause is what the gateway asked for, and no shorter than 1 s, then 2, 4, 8, 8... s
+ *   from one probe without avail to the next: what is mended is found out within the longest of them.
  * - Probing: one order is let in, and one request goes out. Only its own answer counts: that of a request from
  *   before the stop proves nothing.
  * - Opening: a gateway that was away, or asked for a slower pace, does not get everything at once. One order more is
- *   let in for every answer: twice as many with every round trip.
+ *   let in for every answer: twice as many with every round trip. It begins with two orders; after a wish for a
+ *   slower pace, with half as many as had a request under way then.
  */
 export class Valve {
   readonly #options: ValveOptions;
@@ -65,8 +68,9 @@ export class Valve {
   #state: State = { name: 'flowing' };
   /** Counts stops, so that the answer to a request from before one is known as such. */
   #era = 0;
-  /** Stops since all was well. */
-  #stops = 0;
+  /** Probes without avail since the stop. */
+  #vainProbes = 0;
+  #underWay = 0;
   #timer: Timer | undefined;
 
   constructor(options: ValveOptions) {
@@ -82,6 +86,7 @@ export class Valve {
       if (state.isProbeOut) return undefined;
       this.#change({ ...state, isProbeOut: true });
     }
+    this.#underWay += 1;
     return { era: this.#era, isProbe };
   }
 
@@ -90,6 +95,7 @@ export class Valve {
     if (era !== this.#era) this.#hearLate(objection?.stop);
     else if (objection === undefined) this.#open();
     else if (isProbe || objection.isEnough) this.#stop(objection.stop);
+    this.#underWay -= 1;
   }
 
   /** Why nothing may be sent; undefined when it may. */
@@ -131,13 +137,15 @@ export class Valve {
 
   #stop(stop: Stop): void {
     const { clock, log } = this.#options;
-    const growingMs = Math.min(FIRST_PAUSE_MS * 2 ** this.#stops, LONGEST_PAUSE_MS);
+    const growingMs = Math.min(FIRST_PAUSE_MS * 2 ** this.#vainProbes, LONGEST_PAUSE_MS);
     const pauseMs = Math.max(stop.pauseMs ?? 0, growingMs);
-    const sinceWallMs = 'stop' in this.#state ? this.#state.sinceWallMs : clock.wallMs();
-    this.#stops += 1;
+    const before =
+      'stop' in this.#state ? this.#state : { sinceWallMs: clock.wallMs(), firstMost: this.#underWay };
+    const firstMost = stop.cause === 'rate_limited' ? Math.floor(before.firstMost / 2) : 0;
+    this.#vainProbes += 1;
     this.#era += 1;
-    log.warn({ cause: stop.cause, why: stop.because, pauseMs }, 'no order goes to the gateway');
-    this.#shut(stop, sinceWallMs, clock.nowMs() + pauseMs);
+    log.warn({ cause: stop.cause, why: stop.because, delayMs: pauseMs }, 'no order goes to the gateway');
+    this.#shut({ stop, sinceWallMs: before.sinceWallMs, firstMost }, clock.nowMs() + pauseMs);
   }
 
   /** The answer to a request from before the stop may say more about what is wrong, or ask for a longer pause. */
@@ -147,30 +155,28 @@ export class Valve {
     const untilMs = Math.max(state.untilMs, this.#options.clock.nowMs() + (stop.pauseMs ?? 0));
     const weightier = WEIGHT[stop.cause] > WEIGHT[state.stop.cause] ? stop : state.stop;
     if (untilMs !== state.untilMs || weightier !== state.stop)
-      this.#shut(weightier, state.sinceWallMs, untilMs);
+      this.#shut({ ...state, stop: weightier }, untilMs);
   }
 
-  #shut(stop: Stop, sinceWallMs: number, untilMs: number): void {
+  #shut({ stop, sinceWallMs, firstMost }: Shut, untilMs: number): void {
     const { clock } = this.#options;
+    const shut = { stop, sinceWallMs, firstMost };
     this.#timer?.cancel();
     this.#timer = clock.setTimer(untilMs - clock.nowMs(), () => {
-      this.#change({ name: 'probing', stop, sinceWallMs, isProbeOut: false });
+      this.#change({ ...shut, name: 'probing', isProbeOut: false });
     });
-    this.#change({ name: 'stopped', stop, sinceWallMs, untilMs });
+    this.#change({ ...shut, name: 'stopped', untilMs });
   }
 
+  /** Called for each good answer. */
   #open(): void {
-    if (this.#state.name === 'flowing') return;
-    if (this.#state.name === 'probing') {
-      this.#options.log.info({}, 'the gateway answers again: orders go to it step by step');
-    }
-    const most = this.mostInWork() + 1;
-    if (most < this.#options.fullFlow) {
-      this.#change({ name: 'opening', most });
-      return;
-    }
-    this.#stops = 0;
-    this.#change({ name: 'flowing' });
+    const { log, fullFlow } = this.#options;
+    const state = this.#state;
+    if (state.name === 'flowing') return;
+    this.#vainProbes = 0;
+    if (state.name === 'probing') log.info({}, 'the gateway answers again: orders go to it step by step');
+    const most = Math.max(this.mostInWork() + 1, 'stop' in state ? state.firstMost : 0);
+    this.#change(most < fullFlow ? { name: 'opening', most } : { name: 'flowing' });
   }
 
   #nextTry(state: Extract<State, { stop: Stop }>): string {
