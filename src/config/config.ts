@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import type { Secret } from '../domain/card.ts';
+import type { CardKeys } from './card-keys.ts';
 import { brokenPreconditions, type ValidValues } from './preconditions.ts';
 import type { Problem } from './problem.ts';
 import { collect, type Setting, type Sources } from './sources.ts';
@@ -31,6 +32,8 @@ export interface Config {
     /** Decimal text in major units. */
     readonly maxAmount: string;
     readonly fingerprintKey: Secret;
+    /** All of them open sealed cards, the first one seals; undefined: cards cannot be sealed or opened. */
+    readonly cardKeys: CardKeys | undefined;
   };
   readonly topology: {
     readonly messageTimeoutMs: number;
@@ -142,6 +145,7 @@ const parts: { readonly [G in Group]: z.ZodType<Config[G]> } = {
     defaultCurrency: orders.CARDAUTH_CURRENCY,
     maxAmount: orders.CARDAUTH_MAX_AMOUNT,
     fingerprintKey: orders.CARDAUTH_FINGERPRINT_KEY,
+    cardKeys: orders.CARDAUTH_CARD_KEY,
   })),
   topology: groups.topology.transform((topology) => ({
     messageTimeoutMs: topology.CARDAUTH_MESSAGE_TIMEOUT_MS,

@@ -1,8 +1,9 @@
 /**
  * Sends an order's message to a level queue, from where the broker brings it back to the orders queue after the
- * level's time: the body byte-identical, the message id kept, the attempt count in a header of ours. The caller
- * settles the original only after `send` resolved; dying in between duplicates the message, which the claim absorbs.
+ * level's time: the same order in the body (`CopyBody`), the message id kept, the attempt count in a header of ours. The
+ * caller settles the original only after `send` resolved; dying in between duplicates the message, which the claim absorbs.
  */
+import type { CopyBody } from '../../ports/copy-body.ts';
 import { RetriableError } from '../../topology/errors.ts';
 import { levelQueueOf } from './declare.ts';
 import { ATTEMPT_HEADER, EXHAUSTED_HEADER, FIRST_SEEN_HEADER, type Delivery } from './delivery.ts';
@@ -14,6 +15,7 @@ export interface RetryCopiesOptions {
   readonly ordersQueue: string;
   /** At least one, in milliseconds, ascending. */
   readonly levelsMs: readonly number[];
+  readonly copyBody: CopyBody;
 }
 
 export class RetryCopies {
@@ -27,7 +29,7 @@ export class RetryCopies {
   /** Resolves when the copy is safe in the first level of at least `waitMs` (the longest, if none is). */
   async send(delivery: Delivery, waitMs: number): Promise<void> {
     const { publisher } = this.#options;
-    const publication = this.#copyOf(delivery, waitMs);
+    const publication = await this.#copyOf(delivery, waitMs);
     try {
       await publisher.publish(publication);
     } catch (error) {
@@ -37,14 +39,14 @@ export class RetryCopies {
     }
   }
 
-  #copyOf(delivery: Delivery, waitMs: number): Publication {
-    const { prefix, ordersQueue, levelsMs } = this.#options;
+  async #copyOf(delivery: Delivery, waitMs: number): Promise<Publication> {
+    const { prefix, ordersQueue, levelsMs, copyBody } = this.#options;
     const levelMs = levelsMs.find((ms) => ms >= waitMs) ?? Math.max(...levelsMs);
     const { message, raw } = delivery;
     return {
       exchange: '',
       routingKey: levelQueueOf(prefix, ordersQueue, levelMs),
-      body: message.body,
+      body: await copyBody(message.body, message),
       properties: {
         // Not kept: expiration and user id, which would drop or refuse the copy, and reply-to, which nobody awaits.
         ...definedOnly({
