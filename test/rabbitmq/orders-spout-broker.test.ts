@@ -83,6 +83,26 @@ describe('the orders spout on a real broker', () => {
     }
   });
 
+  it('brings an order back without its publisher headers when those have no encoding', async () => {
+    const seen: OrderMessage[] = [];
+    const { spout } = await working(
+      (message) => {
+        seen.push(message);
+        if (message.attempt === 0) throw new Error('the database is away');
+      },
+      { holdUpToMs: 0 },
+    );
+    await publish('A', {}, { odd: { '!': 'double', value: -1e300 } });
+    await waitFor('two acks', () => spout.counts.acked === 2);
+    assert.deepEqual(
+      seen.map(({ attempt, headers }) => [attempt, headers]),
+      [
+        [0, { odd: -1e300 }],
+        [1, {}],
+      ],
+    );
+  });
+
   it('holds a short wait, without touching the broker', async () => {
     const attempts: number[] = [];
     const { spout } = await working(({ attempt }) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
 import { BrokerParkingLot } from '../../src/adapters/rabbitmq/parking-lot.ts';
-import type { Publication } from '../../src/adapters/rabbitmq/publisher.ts';
+import type { Publication } from '../../src/adapters/rabbitmq/publication.ts';
 import { redactedBody, scrubbedText } from '../../src/adapters/rabbitmq/redaction.ts';
 import type { CopyBody } from '../../src/ports/copy-body.ts';
 import type { ParkedOrder } from '../../src/ports/parking-lot.ts';

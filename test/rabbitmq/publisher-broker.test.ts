@@ -3,7 +3,8 @@ import { after, before, describe, it } from 'node:test';
 
 import { BrokerNotifier } from '../../src/adapters/rabbitmq/notifier.ts';
 import { declareNotificationExchange, type DeclareMode } from '../../src/adapters/rabbitmq/declare.ts';
-import { Publisher, type Publication } from '../../src/adapters/rabbitmq/publisher.ts';
+import type { Publication } from '../../src/adapters/rabbitmq/publication.ts';
+import { Publisher } from '../../src/adapters/rabbitmq/publisher.ts';
 import type { OrderNotification } from '../../src/domain/notification.ts';
 import { RetriableError } from '../../src/topology/errors.ts';
 import { seededRandom } from '../../src/topology/random.ts';

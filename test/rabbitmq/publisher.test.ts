@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { Publisher, type Publication, type PublisherOptions } from '../../src/adapters/rabbitmq/publisher.ts';
+import type { Publication } from '../../src/adapters/rabbitmq/publication.ts';
+import { Publisher, type PublisherOptions } from '../../src/adapters/rabbitmq/publisher.ts';
 import { RetriableError } from '../../src/topology/errors.ts';
 import { pass, scriptedScene, settled, silentLog } from './scene.ts';
 

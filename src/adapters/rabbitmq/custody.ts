@@ -54,13 +54,6 @@ export class Custody<V> {
     return this.#fresh.length;
   }
 
-  /** Everything in custody, in any stage. */
-  get size(): number {
-    let behind = 0;
-    for (const line of this.#behind.values()) behind += line.length;
-    return this.#occupants.size + behind;
-  }
-
   /** Takes a new delivery: fresh, or behind the one that occupies its message id. */
   admit(messageId: string, delivery: Delivery, values: V): void {
     const order: OrderInCustody<V> = { messageId, delivery, values, stage: 'fresh' };
