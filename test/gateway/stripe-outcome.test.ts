@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import { Secret } from '../../src/domain/card.ts';
 import type { AuthorizationOutcome, Unknown } from '../../src/domain/outcome.ts';
 import type { Exchange } from '../../src/adapters/gateway/http-exchange.ts';
-import { afterResend, isCancelled, judge } from '../../src/adapters/gateway/stripe-outcome.ts';
+import { isCancelled, judge } from '../../src/adapters/gateway/stripe-outcome.ts';
+import { afterResend } from '../../src/adapters/gateway/judgement.ts';
 import type { Judgement } from '../../src/adapters/gateway/judgement.ts';
 import { VISA } from './orders.ts';
 
