@@ -157,6 +157,7 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     .build({ messageTimeoutMs: limits.messageTimeoutMs });
   const runner = new TopologyRunner(topology, {
     ...means,
+    closeTimeoutMs: CLOSE_TIMEOUT_MS,
     onProblem: ({ component, during, error }) => {
       log.error({ component, phase: during, err: error }, 'a part of the topology broke its contract');
     },
@@ -173,6 +174,14 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
   let state = 'starting';
   let stopHolding = (): void => undefined;
 
+  /** What holds the intake besides a dependency that speaks for itself. */
+  const heldByOthers = (): string[] => {
+    const unavailable = watched
+      .filter((each) => each.unavailableBecause() !== undefined)
+      .map(({ name }) => name);
+    return runner.pauseReasons.filter((reason) => !unavailable.includes(reason));
+  };
+
   return {
     async start() {
       book.start();
@@ -184,7 +193,7 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
       if (state === 'starting') state = 'running';
     },
 
-    readiness: () => readinessOf({ state, dependencies: watched, holds: [] }),
+    readiness: () => readinessOf({ state, dependencies: watched, holds: heldByOthers() }),
 
     onReadinessChange(listener) {
       for (const availability of watched) availability.onChange(listener);
@@ -207,6 +216,8 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
 }
 
 const CLOSE_DEADLINE_MS = 5_000;
+/** Longer than the deadline of a retry copy under way. */
+const CLOSE_TIMEOUT_MS = 12_000;
 
 /**
  * Ceilings of 1 s, 5 s, 25 s, 2 min, 10 min, 52 min, 1 h by default: each replay finds a level queue of about its wait.

@@ -125,7 +125,8 @@ export function decide(order: StoredOrder | undefined, fact: OrderFact, context:
     case 'notified':
       return markNotified(order, fact, context);
     case 'parked':
-      return notePlace(order);
+      // Where the message waits is no state of the order; the history keeps it.
+      return unchanged(order, { step: 'nothing' });
   }
 }
 
@@ -424,14 +425,6 @@ function markNotified(
   }
   if (order.notifiedAtMs !== undefined) return unchanged(order, { step: 'nothing' });
   return changed(order, { ...order, notifiedAtMs: context.nowMs }, { step: 'nothing' });
-}
-
-// --- parked -------------------------------------------------------------------------------------------------------
-
-/** Where the message waits is no status: a write without a change of state, so that the history has it. */
-function notePlace(order: StoredOrder | undefined): Decision {
-  if (order === undefined) return unchanged(undefined, { step: 'nothing' });
-  return changed(order, order, { step: 'nothing' });
 }
 
 // --- pieces ------------------------------------------------------------------------------------------------------

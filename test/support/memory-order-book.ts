@@ -42,10 +42,25 @@ export class MemoryOrderBook implements OrderBook {
   async apply(orderId: string, fact: OrderFact): Promise<Decision> {
     await this.beforeApply(orderId, fact);
     this.facts.push({ orderId, fact });
-    const decision = decide(this.table.orders.get(orderId), fact, this.#context());
+    const decision = decide(
+      this.table.orders.get(orderId),
+      this.#withoutReusedReference(orderId, fact),
+      this.#context(),
+    );
     if (decision.order !== undefined) this.table.orders.set(orderId, decision.order);
     if (decision.alarm !== undefined) this.table.alarms.push(decision.alarm);
     return decision;
+  }
+
+  /** As in the database, where a reference is unique: one that another order has contradicts this order. */
+  #withoutReusedReference(orderId: string, fact: OrderFact): OrderFact {
+    if (fact.kind !== 'outcome' || !('reference' in fact.outcome)) return fact;
+    const { outcome } = fact;
+    const { reference } = outcome;
+    const others = [...this.table.orders.values()].filter((order) => order.orderId !== orderId);
+    if (reference === undefined || !others.some((order) => order.gatewayReference === reference)) return fact;
+    const reason = outcome.kind === 'contradicted' ? outcome.reason : 'reference_reused';
+    return { ...fact, outcome: { kind: 'contradicted', reason } };
   }
 
   #context(): DecisionContext {

@@ -60,16 +60,34 @@ describe('replay policy', () => {
     };
     const decide = (errorClass: string, replays: number, retryAfterMs?: number) =>
       decideReplay(rules, { errorClass, retryAfterMs }, replays, { next32: () => 0 });
-    assert.deepEqual(decide('other', 1), { kind: 'replay', delayMs: 10 });
+    const replay = (delayMs: number, replays = 1) => ({ kind: 'replay', delayMs, replays });
+    assert.deepEqual(decide('other', 1), replay(10, 2));
     assert.deepEqual(decide('other', 2), { kind: 'exhausted' });
-    assert.deepEqual(decide('slow', 0), { kind: 'replay', delayMs: 5_000 });
+    assert.deepEqual(decide('slow', 0), replay(5_000));
     assert.deepEqual(decide('slow', 1), { kind: 'exhausted' });
-    assert.deepEqual(decide('other', 0, 7_000), { kind: 'replay', delayMs: 7_000 });
-    assert.deepEqual(decide('other', 0, 1e12), { kind: 'replay', delayMs: 60_000 });
-    for (const wish of [NaN, -5, 0])
-      assert.deepEqual(decide('other', 0, wish), { kind: 'replay', delayMs: 10 });
-    assert.deepEqual(decide('other', 0, Infinity), { kind: 'replay', delayMs: 60_000 });
-    assert.deepEqual(decide('constructor', 0), { kind: 'replay', delayMs: 10 });
+    assert.deepEqual(decide('other', 0, 7_000), replay(7_000));
+    assert.deepEqual(decide('other', 0, 1e12), replay(60_000));
+    for (const wish of [NaN, -5, 0]) assert.deepEqual(decide('other', 0, wish), replay(10));
+    assert.deepEqual(decide('other', 0, Infinity), replay(60_000));
+    assert.deepEqual(decide('constructor', 0), replay(10));
+  });
+
+  it('does not use up the replays of a class that says nothing about the tuple', () => {
+    const rule = { baseMs: 10, capMs: 10, maxReplays: 2 };
+    const rules: ReplayRules = {
+      otherwise: rule,
+      byErrorClass: { away: { ...rule, maxReplays: Infinity, isCounted: false } },
+    };
+    const decide = (errorClass: string, replays: number) =>
+      decideReplay(rules, { errorClass, retryAfterMs: undefined }, replays, { next32: () => 0 });
+    assert.deepEqual(decide('away', 2), { kind: 'replay', delayMs: 10, replays: 2 });
+    assert.deepEqual(decide('other', 2), { kind: 'exhausted' });
+  });
+
+  it('grows by its factor, up to the cap', () => {
+    const rule = { baseMs: 1_000, factor: 5, capMs: 3_600_000, maxReplays: Infinity };
+    const ceilings = [0, 1, 2, 3, 4, 5, 6, 1e6].map((replays) => backoffCeilingMs(rule, replays));
+    assert.deepEqual(ceilings, [1_000, 5_000, 25_000, 125_000, 625_000, 3_125_000, 3_600_000, 3_600_000]);
   });
 });
 

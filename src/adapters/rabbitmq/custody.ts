@@ -12,7 +12,8 @@
  */
 import type { Clock } from '../../topology/clock.ts';
 import { ReplayQueue } from '../../topology/replay-queue.ts';
-import type { Delivery } from './delivery.ts';
+import { settle, type Delivery } from './delivery.ts';
+import type { Verdict } from './generation.ts';
 
 export interface OrderInCustody<V> {
   readonly messageId: string;
@@ -20,6 +21,9 @@ export interface OrderInCustody<V> {
   values: V;
   stage: 'fresh' | 'live' | 'held' | 'moving' | 'behind';
 }
+
+/** Far below the broker's consumer timeout, 30 min by default, after which it would close the channel. */
+export const LONGEST_CUSTODY_MS = 600_000;
 
 /** Turns that due replays get while fresh orders wait too. */
 const REPLAY_SHARE = 0.5;
@@ -48,13 +52,6 @@ export class Custody<V> {
 
   get freshCount(): number {
     return this.#fresh.length;
-  }
-
-  /** Everything in custody, in any stage. */
-  get size(): number {
-    let behind = 0;
-    for (const line of this.#behind.values()) behind += line.length;
-    return this.#occupants.size + behind;
   }
 
   /** Takes a new delivery: fresh, or behind the one that occupies its message id. */
@@ -101,6 +98,13 @@ export class Custody<V> {
     if (!this.#held.add(order.messageId, order, delayMs)) return false;
     order.stage = 'held';
     return true;
+  }
+
+  /** Settles the order's delivery and releases it; false when that changed nothing any more at the broker. */
+  settle(order: OrderInCustody<V>, verdict: Verdict): boolean {
+    const wasSent = settle(order.delivery, verdict);
+    this.release(order);
+    return wasSent;
   }
 
   /** The order is settled, or no longer ours: whoever is behind it comes next. */

@@ -1,0 +1,26 @@
+import { MemoryOrderBook, MemoryOrders } from '../support/memory-order-book.ts';
+import { orderBookConformance } from './order-book.ts';
+
+orderBookConformance('memory', ({ leaseMs, keyWindowMs }) => {
+  const table = new MemoryOrders();
+  let workers = 0;
+  return Promise.resolve({
+    openWorker: () => {
+      const book = new MemoryOrderBook(table, ++workers);
+      book.leaseMs = leaseMs;
+      book.keyWindowMs = keyWindowMs;
+      return Promise.resolve({
+        book,
+        die: () => {
+          table.liveWorkers.delete(book.worker);
+          return Promise.resolve();
+        },
+      });
+    },
+    passTime: (ms) => {
+      table.nowMs += ms;
+      return Promise.resolve();
+    },
+    close: () => Promise.resolve(),
+  });
+});
