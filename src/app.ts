@@ -4,7 +4,6 @@
  *     orders queue -> OrdersSpout -> AuthorizeCreditCard -> ProcessedOrderNotification -> notification exchange
  *                                             `-> ParkOrder -> parking lot
  */
-import { createStripeGateway } from './adapters/gateway/stripe-gateway.ts';
 import { guardWithBreaker } from './adapters/gateway/breaker.ts';
 import { createOrderBook } from './adapters/postgres/order-book.ts';
 import { BrokerConnection } from './adapters/rabbitmq/connection.ts';
@@ -26,6 +25,7 @@ import { ParkOrder } from './bolts/park-order.ts';
 import { ProcessedOrderNotification } from './bolts/processed-order-notification.ts';
 import type { WorkerConfig } from './config/config.ts';
 import { NOTIFICATION_MARGIN_MS, RECORDING_MARGIN_MS } from './config/preconditions.ts';
+import { openGateway } from './gateway.ts';
 import { holdIntakeWhileUnavailable } from './intake.ts';
 import { orderScheme } from './order-scheme.ts';
 import type { Log } from './ports/log.ts';
@@ -62,14 +62,8 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
   });
 
   // The gateway, behind its breaker.
-  const stripe = createStripeGateway({
-    baseUrl: gatewayConfig.url,
-    apiKey: gatewayConfig.apiKey,
-    wallMs: gatewayConfig.timeoutMs,
-    connections: gatewayConfig.connections,
-    log,
-  });
-  const gateway = guardWithBreaker(stripe);
+  const unguarded = openGateway(gatewayConfig, log);
+  const gateway = guardWithBreaker(unguarded);
 
   // The broker: consuming and publishing never share a connection, announcements and copies never a channel.
   const endpoints = parseAmqpUrls(broker.urls.reveal());
@@ -208,7 +202,7 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
       await publishing.close();
       await book.close({ deadlineMs: CLOSE_DEADLINE_MS });
       gateway.close();
-      await stripe.close();
+      await unguarded.close();
       state = 'stopped';
       return report;
     },
