@@ -33,7 +33,7 @@ describe('a worker that speaks Adyen', { concurrency: false }, () => {
     const copy = await waitFor(`order ${id} to be parked`, () =>
       stage.client.take(`${stage.broker.prefix}.parked`),
     );
-    assert.equal(copy.headers['cardauth-order-id'], id);
+    assert.equal(copy.headers['cardauth-park-order-id'], id);
     return copy.headers['cardauth-park-reason'] as string | undefined;
   }
 
