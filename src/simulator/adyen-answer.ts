@@ -101,16 +101,12 @@ const CARD_ERRORS: Readonly<Record<string, readonly [errorCode: string, message:
   invalid_expiry_year: ['129', 'Expiry Date Invalid'],
 };
 
-/** The issuer's word in Adyen's: https://docs.adyen.com/development-resources/refusal-reasons */
-function refusalOf({ code, declineCode }: Decline): readonly [code: string, reason: string] {
-  return (
-    REFUSALS[declineCode ?? code] ?? [
-      /^\d+$/.test(declineCode ?? '') ? (declineCode ?? '') : '999',
-      'Unheard Of',
-    ]
-  );
+/** The issuer's word in Adyen's; else a code of the fault's own, or one that nobody knows. */
+function refusalOf({ code, declineCode = code }: Decline): readonly [code: string, reason: string] {
+  return REFUSALS[declineCode] ?? [/^\d+$/.test(declineCode) ? declineCode : '999', 'Unheard Of'];
 }
 
+/** https://docs.adyen.com/development-resources/refusal-reasons */
 const REFUSALS: Readonly<Record<string, readonly [code: string, reason: string]>> = {
   generic_decline: ['2', 'Refused'],
   processing_error: ['4', 'Acquirer Error'],

@@ -24,6 +24,33 @@ function open(wallMs: number): Promise<SimulatedGateway> {
 describeGatewayConformance('Stripe dialect', open);
 
 describe('Stripe dialect and the official client', () => {
+  it('hold the amount in the units of the gateway, whole and never rounded', async (t) => {
+    const subject = await open(20_000);
+    t.after(() => subject.close());
+    const authorize = (orderId: string, currency: string, amountMinor: bigint) =>
+      subject.gateway.authorize({
+        order: anOrder({ orderId, currency, amountMinor }),
+        idempotencyKey: `order-${orderId}-1`,
+      });
+    for (const [currency, amountMinor, held] of [
+      ['ISK', 500n, 50_000],
+      ['UGX', 7n, 700],
+      ['MGA', 1500n, 15],
+      ['BHD', 1230n, 1230],
+    ] as const) {
+      assert.equal((await authorize(currency, currency, amountMinor)).kind, 'approved');
+      assert.equal((await subject.holds(currency))[0]?.amountMinor, held);
+    }
+    for (const [currency, amountMinor] of [
+      ['MGA', 1501n],
+      ['BHD', 1234n],
+    ] as const) {
+      const outcome = await authorize(`${currency}-fraction`, currency, amountMinor);
+      assert.deepEqual(outcome, { kind: 'rejected', code: 'amount_not_expressible' });
+      assert.equal(await subject.arrivals(`${currency}-fraction`), 0);
+    }
+  });
+
   it('are one client to the gateway: the same key brings the same authorization', async () => {
     const subject = await open(20_000);
     try {

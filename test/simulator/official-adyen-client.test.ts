@@ -38,7 +38,8 @@ function clientOf(t: TestContext, { port }: TestSimulator) {
 
 describe('the official Adyen client meets the simulator', () => {
   it('authorizes a card', async (t) => {
-    assert.ok(PAYMENT_IS_KNOWN && CANCEL_IS_KNOWN);
+    assert.ok(PAYMENT_IS_KNOWN);
+    assert.ok(CANCEL_IS_KNOWN);
     const simulator = await openSimulator(t);
     const payment = await clientOf(t, simulator).pay({}, 'order-1234-1');
     assert.match(payment.pspReference ?? '', /^[A-Z0-9]{16}$/);
