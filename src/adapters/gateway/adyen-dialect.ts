@@ -1,7 +1,5 @@
 import { hash } from 'node:crypto';
 import type { AdditionalDataCommon } from '@adyen/api-library/lib/src/typings/checkout/additionalDataCommon.js';
-import type { Amount } from '@adyen/api-library/lib/src/typings/checkout/amount.js';
-import type { AuthenticationData } from '@adyen/api-library/lib/src/typings/checkout/authenticationData.js';
 import type { CardDetails } from '@adyen/api-library/lib/src/typings/checkout/cardDetails.js';
 import type { PaymentCancelRequest } from '@adyen/api-library/lib/src/typings/checkout/paymentCancelRequest.js';
 import type { PaymentRequest } from '@adyen/api-library/lib/src/typings/checkout/paymentRequest.js';
@@ -82,39 +80,39 @@ const MAX_KEY_LENGTH = 64;
 /** Adyen demands an address for redirects. `.invalid` never resolves (RFC 6761): nobody is redirected. */
 const NOBODY_RETURNS = 'https://cardauth.invalid/';
 
-/** A member of the official request by its name there, with what we write in it. */
-type Field<Name extends keyof PaymentRequest, Value> = Readonly<Record<Name, Value>>;
+/** An official type as we write it: numbers exact, enumerations as their texts. */
+type Written<T> = T extends number
+  ? bigint
+  : T extends string
+    ? `${T}`
+    : { readonly [Name in keyof T]: Written<T[Name]> };
 
-/** The official parameters, but for the amount, which is exact here, and the enumerations, which are plain text. */
-type AuthorizationParams = Required<
-  Pick<PaymentRequest, 'merchantAccount' | 'reference' | 'merchantOrderReference' | 'returnUrl'>
-> &
-  Field<'amount', { readonly [Name in keyof Amount]: Name extends 'value' ? bigint : Amount[Name] }> &
-  Field<
-    'authenticationData',
-    Readonly<
-      Record<
-        keyof Pick<AuthenticationData, 'attemptAuthentication'>,
-        `${AuthenticationData.AttemptAuthenticationEnum}`
+type AuthorizationParams = MeansParams &
+  Written<
+    Required<
+      Pick<
+        PaymentRequest,
+        | 'merchantAccount'
+        | 'amount'
+        | 'reference'
+        | 'merchantOrderReference'
+        | 'authenticationData'
+        | 'returnUrl'
       >
     >
-  > &
-  Field<'additionalData', Required<Pick<AdditionalDataCommon, 'manualCapture'>>> &
-  MeansParams;
+  > & { readonly additionalData: Written<Required<Pick<AdditionalDataCommon, 'manualCapture'>>> };
 
-type MeansParams =
-  | (Field<'paymentMethod', CardParams> &
-      Field<'shopperInteraction', `${PaymentRequest.ShopperInteractionEnum}`>)
-  | (Field<'paymentMethod', TokenParams> &
-      Field<'shopperInteraction', `${PaymentRequest.ShopperInteractionEnum}`> &
-      Field<'recurringProcessingModel', `${PaymentRequest.RecurringProcessingModelEnum}`> &
-      Field<'shopperReference', string>);
+type MeansParams = { readonly paymentMethod: CardParams | TokenParams } & Written<
+  Pick<PaymentRequest, 'shopperInteraction' | 'recurringProcessingModel' | 'shopperReference'>
+>;
 
-type CardParams = SchemeParams & Required<Pick<CardDetails, 'number' | 'expiryMonth' | 'expiryYear' | 'cvc'>>;
-type TokenParams = SchemeParams & Required<Pick<CardDetails, 'storedPaymentMethodId'>>;
-type SchemeParams = Readonly<Record<keyof Pick<CardDetails, 'type'>, `${CardDetails.TypeEnum.Scheme}`>>;
+type CardParams = Written<
+  Required<Pick<CardDetails, 'type' | 'number' | 'expiryMonth' | 'expiryYear' | 'cvc'>>
+>;
 
-type CancelParams = Required<Pick<PaymentCancelRequest, 'merchantAccount'>>;
+type TokenParams = Written<Required<Pick<CardDetails, 'type' | 'storedPaymentMethodId'>>>;
+
+type CancelParams = Written<Required<Pick<PaymentCancelRequest, 'merchantAccount'>>>;
 
 /** A stored card belongs to a shopper at Adyen: the order's customer. */
 function meansParams({ means, terms }: Order): MeansParams {
