@@ -59,6 +59,7 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     databaseUrl: database.url.reveal(),
     leaseMs: limits.leaseMs,
     keyWindowMs: gatewayConfig.keyWindowMs,
+    softDeclineRetry: orders.softDeclineRetry,
   });
 
   // The gateway, behind what stops asking it while that makes no sense.
@@ -242,6 +243,8 @@ function replayRules(limits: WorkerConfig['topology'], isGatewayStopped: () => b
       no_answer: gatewayFault,
       not_sent: notItsOwn,
       publisher_unavailable: notItsOwn,
+      // Its tries are counted by the order itself, and their waits are hours and days.
+      soft_decline: notItsOwn,
       rate_limited: notItsOwn,
       server_error: gatewayFault,
     },
