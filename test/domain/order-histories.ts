@@ -1,5 +1,6 @@
 import {
   decide,
+  INQUIRY_WAITS_MS,
   type DecisionContext,
   type OrderFact,
   type StoredOrder,
@@ -32,6 +33,7 @@ export function contextAt(sinceStartMs: number, worker: number = SELF): Decision
     isAlive: (session) => session !== DEAD,
     leaseMs: LEASE_MS,
     keyWindowMs: KEY_WINDOW_MS,
+    inquiryWaitsMs: INQUIRY_WAITS_MS,
   };
 }
 

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import {
   decide,
+  INQUIRY_WAITS_MS,
   isTerminal,
   type Decision,
   type OrderFact,
@@ -85,6 +86,7 @@ function live(events: readonly Event[], observe: (step: Step) => void): void {
       isAlive,
       leaseMs: LEASE_MS,
       keyWindowMs: KEY_WINDOW_MS,
+      inquiryWaitsMs: INQUIRY_WAITS_MS,
     };
     const decision = decide(before, fact, context);
     order = decision.order;

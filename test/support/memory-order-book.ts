@@ -1,5 +1,6 @@
 import {
   decide,
+  INQUIRY_WAITS_MS,
   type Decision,
   type DecisionContext,
   type OrderFact,
@@ -32,6 +33,7 @@ export class MemoryOrderBook implements OrderBook {
   beforeApply: (orderId: string, fact: OrderFact) => Promise<void> = () => Promise.resolve();
   leaseMs = 25_000;
   keyWindowMs = 23 * 3_600_000;
+  inquiryWaitsMs: readonly number[] = INQUIRY_WAITS_MS;
 
   constructor(table = new MemoryOrders(), worker = 1) {
     this.table = table;
@@ -49,13 +51,14 @@ export class MemoryOrderBook implements OrderBook {
   }
 
   #context(): DecisionContext {
-    const { table, worker, leaseMs, keyWindowMs } = this;
+    const { table, worker, leaseMs, keyWindowMs, inquiryWaitsMs } = this;
     return {
       nowMs: table.nowMs,
       worker,
       isAlive: (other) => table.liveWorkers.has(other),
       leaseMs,
       keyWindowMs,
+      inquiryWaitsMs,
     };
   }
 }
