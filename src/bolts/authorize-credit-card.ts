@@ -150,6 +150,8 @@ function goOn(values: OrderValues, decision: Decision, emit: Emit): void {
         ...(next.retryAfterMs === undefined ? {} : { retryAfterMs: next.retryAfterMs }),
       });
     case 'charge':
+    case 'inquire':
+    case 'void':
     case 'nothing':
       throw new Error(`bug: nothing follows for order ${order.orderId}, which is ${order.status}`);
   }

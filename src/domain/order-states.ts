@@ -478,7 +478,7 @@ function retry(errorClass: string, outcome: { retryAfterMs?: number; detail: str
   return { step: 'retry', errorClass, detail, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
 
-function staleGeneration(order: StoredOrder, fact: OutcomeFact): Decision {
+function staleGeneration(order: StoredOrder, fact: OutcomeFact | InquiryFact): Decision {
   const alarm =
     fact.outcome.kind === 'approved'
       ? `generation ${fact.generation} was approved (${fact.outcome.reference}) after generation ${order.generation} began`
@@ -486,7 +486,10 @@ function staleGeneration(order: StoredOrder, fact: OutcomeFact): Decision {
   return unchanged(order, { step: 'nothing' }, alarm);
 }
 
-function neverClaimed(order: StoredOrder | undefined, outcome: AuthorizationOutcome): Decision {
+function neverClaimed(
+  order: StoredOrder | undefined,
+  outcome: AuthorizationOutcome | InquiryOutcome,
+): Decision {
   const reference =
     'reference' in outcome ? ` (${outcome.kind}, ${outcome.reference ?? 'without a reference'})` : '';
   return unchanged(order, { step: 'nothing' }, `an outcome${reference} for an order that was never claimed`);
@@ -637,9 +640,9 @@ function recordInquiry(
   fact: InquiryFact,
   context: DecisionContext,
 ): Decision {
-  if (order?.attempt === undefined || fact.generation !== order.generation)
-    return unchanged(order, { step: 'nothing' });
   const { outcome } = fact;
+  if (order?.attempt === undefined) return neverClaimed(order, outcome);
+  if (fact.generation !== order.generation) return staleGeneration(order, fact);
   switch (order.status) {
     case 'ready-to-ship':
       return unchanged(order, announceUnlessNotified(order), contradictionOfApproval(order, outcome));

@@ -48,7 +48,12 @@ async function askGateway(
   const { answer, replayed } = await execute(request, fault, context);
   logged.replayed = replayed;
   const onTheWire = fault !== undefined && isWireFault(fault) ? fault : undefined;
-  deliver(response, withApiHeaders(render(answer), request, context, replayed), onTheWire, context.holds);
+  deliver(
+    response,
+    withApiHeaders(render(answer, request.expandsCharge), request, context, replayed),
+    onTheWire,
+    context.holds,
+  );
 }
 
 /** Counts the request and lets the fault script look at it. */

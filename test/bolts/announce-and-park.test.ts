@@ -59,7 +59,7 @@ describe('ProcessedOrderNotification', () => {
     assert.equal(
       JSON.stringify(notification.body),
       '{"orderId":"9","customerId":"5678","status":"denied","reason":"invalid_card_data","amountMinor":"4223",' +
-        '"currency":"USD","authorizationId":null,"occurredAt":"2026-01-01T00:00:00.000Z"}',
+        '"currency":"USD","authorizationId":null,"occurredAt":"2026-01-01T00:00:00.000Z","authorizationExpiresAt":null}',
     );
   });
 });
