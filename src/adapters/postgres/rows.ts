@@ -159,8 +159,7 @@ export function factRow(decided: DecidedFact): object {
     ...(after === undefined ? {} : orderColumns(after)),
     attempt_changed: after?.attempt !== before?.attempt,
     ...(after?.attempt === undefined ? {} : attemptColumns(after.attempt)),
-    // The reference belongs to the attempt that this fact settles, not to an earlier generation's.
-    attempt_reference: after?.gatewayReference === before?.gatewayReference ? null : after?.gatewayReference,
+    attempt_reference: referenceOfAttempt(before, after),
     fact: fact.kind,
     fact_claim: fact.kind === 'outcome' ? fact.claim : after?.attempt?.claim,
     status_before: before?.status,
@@ -169,6 +168,16 @@ export function factRow(decided: DecidedFact): object {
     detail: forPeople(decided.remark ?? detailOf(fact, decision)),
     alarm: forPeople(decision.alarm),
   };
+}
+
+/** The reference belongs to the attempt that this fact settles, not to an earlier generation's. */
+function referenceOfAttempt(
+  before: StoredOrder | undefined,
+  after: StoredOrder | undefined,
+): string | undefined {
+  const isNew = after?.gatewayReference !== before?.gatewayReference;
+  // An approved attempt is approved under the order's reference, and no row without one is even proposed.
+  return isNew || after?.attempt?.state === 'approved' ? after?.gatewayReference : undefined;
 }
 
 function orderColumns(order: StoredOrder): object {
