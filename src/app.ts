@@ -139,7 +139,7 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     everyMs: resolverPaceMs(gatewayConfig.inquiryWaitsMs),
   });
   const inquire = new InquireAuthorization({ book, gateway: stripe, log });
-  const notify = new ProcessedOrderNotification({ notifier, book });
+  const notify = new ProcessedOrderNotification({ ...means, notifier, book });
   const park = new ParkOrder({ lot, book, log });
   // Bolts that wait for others all the time: as many at once as there can be trees.
   const concurrency = limits.maxSpoutPending;

@@ -137,7 +137,7 @@ describe('an order whose message is gone', { concurrency: false }, () => {
       `with attempt as (
          update cardauth.attempts set state = 'approved', gateway_reference = $2, resolve_due_at = now()
          where order_id = $1)
-       update cardauth.orders set status = 'ready-to-ship', gateway_reference = $2, decided_at = now(),
+       update cardauth.orders set status = 'ready-to-ship', gateway_reference = $2, decided_at = date_trunc('milliseconds', now()),
          version = version + 1
        where order_id = $1`,
       [orderId, reference],
@@ -190,6 +190,6 @@ function settled(stage: Stage, orderId: string) {
       const isSettled = order?.status === 'review' || (order?.notified_at ?? null) !== null;
       return isSettled ? order : undefined;
     },
-    { timeoutMs: 12_000 },
+    { timeoutMs: 25_000 },
   );
 }
