@@ -44,6 +44,7 @@ export async function migratedDatabase(): Promise<TestDatabase> {
 export interface BookSettings {
   readonly leaseMs?: number;
   readonly keyWindowMs?: number;
+  readonly inquiryWaitsMs?: readonly number[];
   readonly deadlineMs?: number;
   readonly log?: Log;
 }
