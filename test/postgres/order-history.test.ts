@@ -34,8 +34,8 @@ describe('the history of orders', () => {
       class: 'soft',
       code: 'insufficient_funds',
     } as const;
-    const { order } = await outcome(book, terms, 2, { ...declined, reference: `ref-${terms.orderId}` });
-    await outcome(book, terms, 2, { kind: 'approved', reference: 'late' });
+    await outcome(book, terms, 2, { ...declined, reference: `ref-${terms.orderId}` });
+    const { order } = await outcome(book, terms, 2, { kind: 'approved', reference: 'late' });
 
     const shown = await history.show(terms.orderId);
     assert.deepEqual(shown?.order, order);
@@ -65,7 +65,7 @@ describe('the history of orders', () => {
       ['outcome', 2, resent, nowDenied, 'declined: card_declined', 'insufficient_funds'],
       ['outcome', 2, nowDenied, nowDenied, 'approved', 'late'],
     ]);
-    assert.match(shown?.events.at(-1)?.alarm ?? '', /void it/);
+    assert.match(shown?.events.at(-1)?.alarm ?? '', /it is voided/);
     assert.ok(shown?.events.every(({ worker }) => worker === book.worker));
   });
 
