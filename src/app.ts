@@ -6,7 +6,7 @@
  *     system of record -> UnresolvedOrdersSpout -> InquireAuthorization -> ProcessedOrderNotification
  */
 import { createStripeGateway } from './adapters/gateway/stripe-gateway.ts';
-import { guardWithBreaker } from './adapters/gateway/breaker.ts';
+import { guardGateway } from './adapters/gateway/guard.ts';
 import { createOrderBook } from './adapters/postgres/order-book.ts';
 import { openUnresolvedOrders } from './adapters/postgres/unresolved-orders.ts';
 import { BrokerConnection } from './adapters/rabbitmq/connection.ts';
@@ -38,7 +38,7 @@ import type { BasicBolt } from './topology/bolt.ts';
 import { TopologyBuilder } from './topology/builder.ts';
 import type { DrainReport } from './topology/drain.ts';
 import { shuffle } from './topology/groupings.ts';
-import type { ReplayRules } from './topology/replay-policy.ts';
+import type { BackoffRule, ReplayRules } from './topology/replay-policy.ts';
 import { TopologyRunner } from './topology/runner.ts';
 import { systemClock, systemRandom } from './topology/system-clock.ts';
 
@@ -63,6 +63,7 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     databaseUrl: database.url.reveal(),
     leaseMs: limits.leaseMs,
     keyWindowMs: gatewayConfig.keyWindowMs,
+    softDeclineRetry: orders.softDeclineRetry,
     inquiryWaitsMs: gatewayConfig.inquiryWaitsMs,
   });
   const unresolvedOrders = openUnresolvedOrders({
@@ -71,7 +72,7 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     log,
   });
 
-  // The gateway, behind its breaker.
+  // The gateway, behind what stops asking it while that makes no sense.
   const stripe = createStripeGateway({
     baseUrl: gatewayConfig.url,
     apiKey: gatewayConfig.apiKey,
@@ -79,7 +80,7 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     connections: gatewayConfig.connections,
     log,
   });
-  const gateway = guardWithBreaker(stripe);
+  const gateway = guardGateway(stripe, { ...means, mostInWork: limits.maxSpoutPending });
 
   // The broker: consuming and publishing never share a connection, announcements and copies never a channel.
   const endpoints = parseAmqpUrls(broker.urls.reveal());
@@ -123,7 +124,7 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     }),
     parkingLot: lot,
     retryCopies,
-    replayRules: replayRules(limits),
+    replayRules: replayRules(limits, () => gateway.availability.unavailableBecause() !== undefined),
     maxSpoutPending: limits.maxSpoutPending,
   });
   const authorize = new AuthorizeCreditCard({
@@ -187,6 +188,7 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     .build({ messageTimeoutMs: limits.messageTimeoutMs });
   const runner = new TopologyRunner(topology, {
     ...means,
+    closeTimeoutMs: CLOSE_TIMEOUT_MS,
     onProblem: ({ component, during, error }) => {
       log.error({ component, phase: during, err: error }, 'a part of the topology broke its contract');
     },
@@ -203,6 +205,14 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
   let state = 'starting';
   let stopHolding = (): void => undefined;
 
+  /** What holds the intake besides a dependency that speaks for itself. */
+  const heldByOthers = (): string[] => {
+    const unavailable = watched
+      .filter((each) => each.unavailableBecause() !== undefined)
+      .map(({ name }) => name);
+    return runner.pauseReasons.filter((reason) => !unavailable.includes(reason));
+  };
+
   return {
     async start() {
       book.start();
@@ -214,7 +224,7 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
       if (state === 'starting') state = 'running';
     },
 
-    readiness: () => readinessOf({ state, dependencies: watched, holds: [] }),
+    readiness: () => readinessOf({ state, dependencies: watched, holds: heldByOthers() }),
 
     onReadinessChange(listener) {
       for (const availability of watched) availability.onChange(listener);
@@ -237,6 +247,8 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
 }
 
 const CLOSE_DEADLINE_MS = 5_000;
+/** Longer than the deadline of a retry copy under way. */
+const CLOSE_TIMEOUT_MS = 12_000;
 
 /** Charging comes first: inquiries take few of the gateway's connections. */
 const MOST_INQUIRIES_AT_ONCE = 8;
@@ -248,20 +260,31 @@ function resolverPaceMs([firstWaitMs = 0]: readonly number[]): number {
 
 /**
  * Ceilings of 1 s, 5 s, 25 s, 2 min, 10 min, 52 min, 1 h by default: each replay finds a level queue of about its wait.
- * Where the fault is not the order's own and the intake is held for it, its replays are not used up.
+ * Where the fault is not the order's own and the intake is held for it, its replays are not used up. A fault of the
+ * gateway may be the order's own, unless it met others as well: then the gateway is stopped by the time it counts.
  */
-function replayRules(limits: WorkerConfig['topology']): ReplayRules {
+function replayRules(limits: WorkerConfig['topology'], isGatewayStopped: () => boolean): ReplayRules {
   const baseMs = limits.retryLevelsMs[0] ?? 1_000;
   const capMs = limits.retryLevelsMs.at(-1) ?? baseMs;
   const otherwise = { baseMs, factor: 5, capMs, maxReplays: limits.maxAttempts };
   const notItsOwn = { baseMs, capMs: Math.min(capMs, 30_000), maxReplays: Infinity, isCounted: false };
+  const gatewayFault = (): BackoffRule => (isGatewayStopped() ? notItsOwn : otherwise);
   return {
     otherwise,
     byErrorClass: {
+      bad_gateway: gatewayFault,
       breaker_open: notItsOwn,
       claimed_elsewhere: notItsOwn,
+      configuration: notItsOwn,
+      connection_lost: gatewayFault,
       database: notItsOwn,
+      no_answer: gatewayFault,
+      not_sent: notItsOwn,
       publisher_unavailable: notItsOwn,
+      // Its tries are counted by the order itself, and their waits are hours and days.
+      soft_decline: notItsOwn,
+      rate_limited: notItsOwn,
+      server_error: gatewayFault,
     },
   };
 }

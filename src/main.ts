@@ -38,9 +38,15 @@ export async function runWorker(config: WorkerConfig): Promise<number> {
 async function openHealthServer(config: WorkerConfig, worker: Worker, log: Log) {
   const { host, port } = config.http;
   if (port === 0) return undefined;
-  const server = await startHealthServer({ host, port, readiness: () => worker.readiness() });
-  log.info({ host, port: server.port }, 'health server listens');
-  return server;
+  try {
+    const server = await startHealthServer({ host, port, readiness: () => worker.readiness() });
+    log.info({ host, port: server.port }, 'health server listens');
+    return server;
+  } catch (err) {
+    // Orders do not depend on it; whoever probes the port will notice.
+    log.error({ err, host, port }, 'working without a health server');
+    return undefined;
+  }
 }
 
 /** One line, the first time that orders are taken in. */

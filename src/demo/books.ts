@@ -15,13 +15,14 @@ export interface Evidence {
   /** Rows of cardauth.orders. */
   readonly orders: readonly StoredRow[];
   readonly receipts: readonly { orderId: string; eventId: string; status: string }[];
-  /** Copies in the parking lot; the id where there is one. */
-  readonly parked: readonly { orderId: string | undefined }[];
+  /** Copies in the parking lot; the ids where there are any. */
+  readonly parked: readonly { orderId: string | undefined; messageId: string | undefined }[];
   /** Messages left on the orders queue, and on the delay queues, with nobody working. */
   readonly leftOnQueues: number;
 }
 
 export interface PublishedOrder {
+  readonly messageId: string;
   readonly orderId: string | undefined;
   readonly amountMinor: bigint | undefined;
 }
@@ -67,9 +68,10 @@ export function balance(evidence: Evidence): Books {
   for (const orderId of lost)
     problems.push(`order ${orderId} is ${stored.get(orderId)?.status ?? 'nowhere'}: lost`);
 
-  const withoutId = evidence.published.filter(({ orderId }) => orderId === undefined).length;
-  const parkedWithoutId = evidence.parked.filter(({ orderId }) => orderId === undefined).length;
-  const lostWithoutId = Math.max(0, withoutId - parkedWithoutId);
+  const parkedMessages = new Set(evidence.parked.map(({ messageId }) => messageId));
+  const withoutId = evidence.published.filter(({ orderId }) => orderId === undefined);
+  const parkedWithoutId = withoutId.filter(({ messageId }) => parkedMessages.has(messageId)).length;
+  const lostWithoutId = withoutId.length - parkedWithoutId;
   if (lostWithoutId > 0) problems.push(`${lostWithoutId} messages without an order id are not parked: lost`);
 
   for (const order of evidence.orders) {
@@ -87,7 +89,7 @@ export function balance(evidence: Evidence): Books {
   const statuses = evidence.orders.map(({ status }) => status);
   return {
     messages: evidence.published.length,
-    orders: publishedIds.size + withoutId,
+    orders: publishedIds.size + withoutId.length,
     readyToShip: statuses.filter((status) => status === 'ready-to-ship').length,
     denied: statuses.filter((status) => status === 'denied').length,
     parked:

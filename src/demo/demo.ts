@@ -71,7 +71,7 @@ async function play(
 
   await until(() => sightings.missing < total * 0.6, sightings, 'authorizing', show, total);
   await worker.end('SIGKILL');
-  show(total - sightings.missing, 'worker killed (SIGKILL), starting another');
+  show(total - sightings.missing, 'worker killed, starting another');
   const next = await stage.startWorker();
 
   await publishing;
@@ -90,7 +90,10 @@ async function until(
     show(total - sightings.missing, doing);
     await sleep(LOOK_EVERY_MS);
   }
-  show(total - sightings.missing, doing);
+  show(
+    total - sightings.missing,
+    condition() ? `${doing}: done` : `${doing}: no news for ${PATIENCE_MS / 1_000} s`,
+  );
 }
 
 async function publish(
@@ -107,8 +110,8 @@ async function publish(
     for (let from = 0; from < orders.length; from += sliceLength) {
       const pause = sleep(SLICE_MS);
       await Promise.all(
-        orders.slice(from, from + sliceLength).map(async (order, index) => {
-          await publisher.publish({ body: Buffer.from(order.body), messageId: `demo-${from + index}` });
+        orders.slice(from, from + sliceLength).map(async (order) => {
+          await publisher.publish({ body: Buffer.from(order.body), messageId: order.messageId });
           sightings.published(order);
         }),
       );

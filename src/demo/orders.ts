@@ -3,6 +3,8 @@
  * Which order is what depends on its number only, so that every run of the same size has the same orders.
  */
 export interface DemoOrder {
+  /** Of the AMQP message; another one for each copy. */
+  readonly messageId: string;
   /** undefined where the message carries no usable id. */
   readonly orderId: string | undefined;
   readonly kind: DemoOrderKind;
@@ -30,11 +32,13 @@ const DECLINED_CARDS = [
 /** `count` messages, the same for the same count. */
 export function demoOrders(count: number): DemoOrder[] {
   const orders: DemoOrder[] = [];
-  for (let n = 1; n <= count; n += 1) orders.push(demoOrder(n, orders));
+  for (let n = 1; n <= count; n += 1) orders.push({ ...demoOrder(n, orders), messageId: `demo-${n}` });
   return orders;
 }
 
-function demoOrder(n: number, earlier: readonly DemoOrder[]): DemoOrder {
+type UnnamedOrder = Omit<DemoOrder, 'messageId'>;
+
+function demoOrder(n: number, earlier: readonly DemoOrder[]): UnnamedOrder {
   const place = n % 100;
   if (place < 10) return cardOrder(n, 'declined', pick(DECLINED_CARDS, Math.floor(n / 100) + place));
   if (place < 13) return hopelessOrder(n);
@@ -43,18 +47,18 @@ function demoOrder(n: number, earlier: readonly DemoOrder[]): DemoOrder {
   return cardOrder(n, 'good', pick(GOOD_CARDS, n));
 }
 
-function cardOrder(n: number, kind: 'good' | 'declined', card: string): DemoOrder {
+function cardOrder(n: number, kind: 'good' | 'declined', card: string): UnnamedOrder {
   const amountMinor = BigInt(100 + ((n * 7919) % 90_000));
   const expected = kind === 'good' ? 'ready-to-ship' : 'denied';
   return { orderId: String(n), kind, expected, amountMinor, body: bodyOf(n, card, amountMinor) };
 }
 
-function hopelessOrder(n: number): DemoOrder {
+function hopelessOrder(n: number): UnnamedOrder {
   const body = bodyOf(n, '4242424242424241', 1_000n);
   return { orderId: String(n), kind: 'hopeless card', expected: 'denied', amountMinor: 1_000n, body };
 }
 
-function badInput(n: number, which: number): DemoOrder {
+function badInput(n: number, which: number): UnnamedOrder {
   const bodies = [
     `{"id":${n},"customerId":1,"this is not JSON`,
     bodyOf(n, '4242424242424242', 1_000n).replace('10.00', '10.005'),
@@ -69,7 +73,7 @@ function badInput(n: number, which: number): DemoOrder {
   };
 }
 
-function copyOf(order: DemoOrder | undefined, n: number): DemoOrder {
+function copyOf(order: DemoOrder | undefined, n: number): UnnamedOrder {
   if (order === undefined) return cardOrder(n, 'good', pick(GOOD_CARDS, n));
   return order.kind === 'bad input' ? order : { ...order, kind: 'copy' };
 }

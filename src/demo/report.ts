@@ -32,18 +32,21 @@ function verdict({ problems }: Books): string {
 }
 
 const BAR_WIDTH = 30;
+const LINE_EVERY_MS = 2_000;
 
-/** A bar on a terminal, a line now and then elsewhere. */
+/** A bar on a terminal; elsewhere a line now and then, and whenever something else begins. */
 export function progressShower(total: number): (done: number, doing: string) => void {
   let lastLineAt = 0;
+  let lastDoing = '';
   return (done, doing) => {
     const text = `${done}/${total} orders, ${doing}`;
     if (process.stderr.isTTY) {
       const filled = Math.round((BAR_WIDTH * done) / Math.max(1, total));
       const bar = '#'.repeat(filled) + '.'.repeat(BAR_WIDTH - filled);
       process.stderr.write(`\r\x1b[K[${bar}] ${text}${done >= total ? '\n' : ''}`);
-    } else if (done >= total || performance.now() - lastLineAt > 5_000) {
+    } else if (doing !== lastDoing || performance.now() - lastLineAt > LINE_EVERY_MS) {
       lastLineAt = performance.now();
+      lastDoing = doing;
       process.stderr.write(`demo: ${text}\n`);
     }
   };

@@ -13,22 +13,21 @@ export interface Timings {
 /** What is seen from outside while the demo runs: publisher's confirms, announcements, parked copies. */
 export class Sightings {
   readonly receipts: Evidence['receipts'][number][] = [];
-  readonly parked: { orderId: string | undefined }[] = [];
+  readonly parked: Evidence['parked'][number][] = [];
   readonly #publishedAtMs = new Map<string, number>();
   readonly #latenciesMs: number[] = [];
+  /** Order ids; message ids where there is no order id. */
   readonly #missing: Set<string>;
-  #missingWithoutId: number;
   readonly #startedAtMs = performance.now();
   lastNewsMs = this.#startedAtMs;
 
   constructor(orders: readonly DemoOrder[]) {
-    this.#missing = new Set(orders.flatMap(({ orderId }) => orderId ?? []));
-    this.#missingWithoutId = orders.filter(({ orderId }) => orderId === undefined).length;
+    this.#missing = new Set(orders.map(({ orderId, messageId }) => orderId ?? messageId));
   }
 
   /** Orders that are neither announced nor parked yet. */
   get missing(): number {
-    return this.#missing.size + this.#missingWithoutId;
+    return this.#missing.size;
   }
 
   readonly published = (order: DemoOrder): void => {
@@ -49,13 +48,12 @@ export class Sightings {
     this.#latenciesMs.push(this.lastNewsMs - (this.#publishedAtMs.get(orderId) ?? this.lastNewsMs));
   };
 
-  readonly onParked = ({ headers }: SeenMessage): void => {
+  readonly onParked = ({ messageId, headers }: SeenMessage): void => {
     const id = headers['cardauth-park-order-id'];
     const orderId = typeof id === 'string' ? id : undefined;
-    this.parked.push({ orderId });
+    this.parked.push({ orderId, messageId });
     this.lastNewsMs = performance.now();
-    if (orderId === undefined) this.#missingWithoutId -= 1;
-    else this.#missing.delete(orderId);
+    this.#missing.delete(orderId ?? messageId ?? '');
   };
 
   timings(): Timings {

@@ -8,6 +8,8 @@
  * - A status says what is known, not who works on it: a resend of an unknown authorization is claimed with a
  *   lease, and its status stays `authorization-unknown` until a verdict is there.
  * - The idempotency key belongs to the order's generation and never changes on a fault.
+ * - A soft decline that is to be tried again leaves the order `received`, with its attempt declined: nothing is charged
+ *   and nothing is decided, so nobody is told. It is claimed again when its time has come, as the next generation.
  * - Notification is a fact beside the status (`notifiedAtMs`).
  *
  * test/domain/order-states.test.ts prints the status x fact table and compares it.
@@ -23,6 +25,7 @@ import type {
   VoidOutcome,
 } from './outcome.ts';
 import type { DecisionParkReason, OrderTerms } from './order.ts';
+import { nextTry, type SoftDeclineRetry } from './soft-declines.ts';
 
 export type TerminalStatus = 'ready-to-ship' | 'denied';
 export type OrderStatus = 'received' | 'authorizing' | 'authorization-unknown' | 'review' | TerminalStatus;
@@ -39,6 +42,10 @@ export interface StoredOrder extends OrderTerms {
   readonly authorizationExpiresAtMs: number | undefined;
   readonly decidedAtMs: number | undefined;
   readonly notifiedAtMs: number | undefined;
+  /** Declined softly, and not to be claimed again before; undefined when it does not wait for that. */
+  readonly retryAtMs: number | undefined;
+  /** When its tries after soft declines end; set by the first of those, and then for good. */
+  readonly retryUntilMs: number | undefined;
   /** Raised by every write; a write of an older version is refused. */
   readonly version: number;
 }
@@ -124,6 +131,8 @@ export interface DecisionContext {
   readonly keyWindowMs: number;
   /** Waits before the first, second, ... inquiry of an order without a verdict; after the last one a person looks. */
   readonly inquiryWaitsMs: readonly number[];
+  /** Whether and when soft declines are tried again; undefined: never. */
+  readonly softDeclineRetry?: SoftDeclineRetry | undefined;
 }
 
 /** What the one who brought the fact does now. */
@@ -220,6 +229,7 @@ function claim(order: StoredOrder, terms: OrderTerms, context: DecisionContext):
 function claimOpenAttempt(order: StoredOrder, context: DecisionContext): Decision {
   const { attempt } = order;
   if (attempt === undefined) return holdClaim(order, context);
+  if (attempt.state === 'declined') return claimNextTry(order, context);
 
   const leftMs = leaseLeftMs(attempt, context);
   if (leftMs > 0) return unchanged(order, { step: 'wait', retryAfterMs: leftMs });
@@ -242,6 +252,23 @@ function claimOpenAttempt(order: StoredOrder, context: DecisionContext): Decisio
     return changed(order, next, { step: 'park', reason: 'key_window_passed', detail });
   }
   return holdClaim(withAttempt(order, { maybeSent }), context);
+}
+
+/** It was declined softly: a new generation, with a key of its own, once its time has come. */
+function claimNextTry(order: StoredOrder, context: DecisionContext): Decision {
+  if (context.softDeclineRetry === undefined) {
+    return changed(order, denied(order, 'card_declined', context), { step: 'announce' });
+  }
+  if ((order.retryAtMs ?? 0) > context.nowMs) return unchanged(order, waitForNextTry(order, context));
+  const nextTryOfIt: StoredOrder = {
+    ...order,
+    generation: order.generation + 1,
+    attempt: undefined,
+    gatewayReference: undefined,
+    statusReason: undefined,
+    retryAtMs: undefined,
+  };
+  return holdClaim(nextTryOfIt, context);
 }
 
 /** Milliseconds for which somebody else's claim is still to be respected. */
@@ -301,7 +328,7 @@ function refuse(
     case 'denied':
       return unchanged(order, { step: 'announce' });
     case 'received':
-      if (order.attempt?.maybeSent === true)
+      if (order.attempt?.maybeSent === true && order.attempt.state !== 'declined')
         return unchanged(order, parkForReview('the card data was usable before and is not now'));
       // An attempt that was never sent ends with the order: left open, it would block the next generation's.
       return changed(order, denied(withAttempt(order, { state: 'declined' }), fact.reason, context), {
@@ -325,9 +352,11 @@ function recordOutcome(
   context: DecisionContext,
 ): Decision {
   if (order?.attempt === undefined) return neverClaimed(order, fact.outcome);
-  if (fact.generation !== order.generation) return staleGeneration(order, fact);
+  if (fact.generation !== order.generation) return hearOfOtherGeneration(order, fact);
   switch (order.status) {
     case 'received':
+      if (order.attempt.state === 'declined') return hearBetweenTries(order, fact.outcome, context);
+      return settleAttempt(order, order.attempt, fact, context);
     case 'authorizing':
     case 'authorization-unknown':
       return settleAttempt(order, order.attempt, fact, context);
@@ -376,23 +405,7 @@ function settle(
     case 'approved':
       return changed(order, approved(order, outcome, context), { step: 'announce' });
     case 'declined':
-      return changed(
-        order,
-        {
-          ...denied(
-            withAttempt(order, {
-              state: 'declined',
-              declineClass: outcome.class,
-              leaseUntilMs: undefined,
-              resolveDueMs: announcementDueMs(attempt, context),
-            }),
-            outcome.reason,
-            context,
-          ),
-          gatewayReference: outcome.reference ?? order.gatewayReference,
-        },
-        { step: 'announce' },
-      );
+      return recordDecline(order, attempt, outcome, context);
     case 'contradicted':
       return changed(
         order,
@@ -419,6 +432,45 @@ function followUp({ reason, reference }: Contradicted, context: DecisionContext)
 
 function voidNow(reference: string, { nowMs }: DecisionContext): Partial<Attempt> {
   return { voiding: { reference, state: 'due', tries: 0 }, resolveDueMs: nowMs };
+}
+
+function recordDecline(
+  order: StoredOrder,
+  attempt: Attempt,
+  outcome: Declined,
+  context: DecisionContext,
+): Decision {
+  const declined: StoredOrder = {
+    ...withAttempt(order, {
+      state: 'declined',
+      declineClass: outcome.class,
+      leaseUntilMs: undefined,
+      resolveDueMs: undefined,
+    }),
+    gatewayReference: outcome.reference ?? order.gatewayReference,
+  };
+  const { softDeclineRetry, nowMs } = context;
+  const soFar = { declines: order.generation, untilMs: order.retryUntilMs };
+  const next = softDeclineRetry && nextTry(outcome, soFar, softDeclineRetry, nowMs);
+  if (next === undefined) {
+    const resolveDueMs = announcementDueMs(attempt, context);
+    return changed(order, denied(withAttempt(declined, { resolveDueMs }), outcome.reason, context), {
+      step: 'announce',
+    });
+  }
+  const waiting: StoredOrder = {
+    ...declined,
+    status: 'received',
+    statusReason: 'soft_decline_retry',
+    retryAtMs: next.atMs,
+    retryUntilMs: next.untilMs,
+  };
+  return changed(order, waiting, waitForNextTry(waiting, context));
+}
+
+function waitForNextTry({ retryAtMs = 0 }: StoredOrder, { nowMs }: DecisionContext): NextStep {
+  const detail = `declined softly, to be tried again from ${new Date(retryAtMs).toISOString()} on`;
+  return { step: 'retry', errorClass: 'soft_decline', retryAfterMs: Math.max(0, retryAtMs - nowMs), detail };
 }
 
 function releaseUnsent(
@@ -478,21 +530,66 @@ function retry(errorClass: string, outcome: { retryAfterMs?: number; detail: str
   return { step: 'retry', errorClass, detail, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
 
-function staleGeneration(order: StoredOrder, fact: OutcomeFact | InquiryFact): Decision {
-  const alarm =
-    fact.outcome.kind === 'approved'
-      ? `generation ${fact.generation} was approved (${fact.outcome.reference}) after generation ${order.generation} began`
-      : undefined;
-  return unchanged(order, { step: 'nothing' }, alarm);
+/** Declined, and to be tried again: its request may still be answered a second time. */
+function hearBetweenTries(
+  order: StoredOrder,
+  outcome: AuthorizationOutcome | InquiryOutcome,
+  context: DecisionContext,
+): Decision {
+  if (outcome.kind === 'approved' || outcome.kind === 'contradicted') {
+    return stopTrying(order, outcome, `after the decline of generation ${order.generation}`);
+  }
+  return unchanged(order, waitForNextTry(order, context));
 }
 
+/** A late answer to an earlier try; no generation but the current one can be claimed. */
+function hearOfOtherGeneration(order: StoredOrder, fact: OutcomeFact | InquiryFact): Decision {
+  const { outcome, generation } = fact;
+  const money = outcome.kind === 'approved' || outcome.kind === 'contradicted' ? outcome : undefined;
+  const when = `for generation ${generation}, when generation ${order.generation} had begun`;
+  const alarm = money && `${moneyHeard(money)} came ${when}`;
+  switch (order.status) {
+    case 'ready-to-ship':
+    case 'denied':
+      return unchanged(order, { step: 'announce' }, alarm);
+    case 'review':
+      return money
+        ? hearInReview(order, money)
+        : unchanged(order, parkForReview(order.statusReason ?? 'review'));
+    case 'received':
+    case 'authorizing':
+    case 'authorization-unknown':
+      if (money !== undefined) return stopTrying(order, money, when);
+      return unchanged(order, comeBack(`an answer came ${when}`));
+  }
+}
+
+/** The order may hold money under a key that was declined: another try could charge it twice. */
+function stopTrying(order: StoredOrder, money: Approved | Contradicted, when: string): Decision {
+  const reason = 'money_after_decline';
+  const isOpen = order.attempt?.state === 'open';
+  const next: StoredOrder = {
+    ...(isOpen ? giveToReview(order, reason) : { ...order, ...reviewed(reason) }),
+    retryAtMs: undefined,
+    gatewayReference: money.reference ?? order.gatewayReference,
+  };
+  return changed(order, next, parkForReview(reason), `${moneyHeard(money)} came ${when}`);
+}
+
+/** The answer has no place any more: the message comes back and finds the order as it is. */
+function comeBack(detail: string): NextStep {
+  return { step: 'retry', errorClass: 'stale_answer', detail };
+}
+
+/** The order was removed, or restored from an old backup, under the request: claimed anew, the same key finds its answer. */
 function neverClaimed(
   order: StoredOrder | undefined,
   outcome: AuthorizationOutcome | InquiryOutcome,
 ): Decision {
   const reference =
     'reference' in outcome ? ` (${outcome.kind}, ${outcome.reference ?? 'without a reference'})` : '';
-  return unchanged(order, { step: 'nothing' }, `an outcome${reference} for an order that was never claimed`);
+  const what = `an outcome${reference} for an order that was never claimed`;
+  return unchanged(order, comeBack(what), what);
 }
 
 function contradictionOfApproval(
@@ -537,11 +634,14 @@ function hearInReview(
     return unchanged(order, next, 'a decline came while the order is in review');
   if (outcome.kind !== 'approved' && outcome.kind !== 'contradicted') return unchanged(order, next);
 
-  const heard = outcome.kind === 'approved' ? `an approval (${outcome.reference})` : contradiction(outcome);
-  const alarm = `${heard} came while the order is in review`;
+  const alarm = `${moneyHeard(outcome)} came while the order is in review`;
   if (outcome.reference === undefined || order.gatewayReference !== undefined)
     return unchanged(order, next, alarm);
   return changed(order, { ...order, gatewayReference: outcome.reference }, next, alarm);
+}
+
+function moneyHeard(outcome: Approved | Contradicted): string {
+  return outcome.kind === 'approved' ? `an approval (${outcome.reference})` : contradiction(outcome);
 }
 
 function contradiction({ reason, reference }: Contradicted): string {
@@ -572,12 +672,11 @@ function markNotified(
 // --- parked -------------------------------------------------------------------------------------------------------
 
 /**
- * Where the message waits is no status: a write without a change of state, so that the history has it. With it the
- * announcement of a decided order may be gone; the resolver sees to it.
+ * Where the message waits is no state of the order; the history keeps it. But with the message the announcement of a
+ * decided order may be gone: the resolver sees to that.
  */
 function notePlace(order: StoredOrder | undefined, context: DecisionContext): Decision {
-  if (order === undefined) return unchanged(undefined, { step: 'nothing' });
-  if (!isUnannounced(order) || order.attempt === undefined) return changed(order, order, { step: 'nothing' });
+  if (order?.attempt === undefined || !isUnannounced(order)) return unchanged(order, { step: 'nothing' });
   const resolveDueMs = earlier(order.attempt.resolveDueMs, context.nowMs + firstWaitMs(context));
   return changed(order, withAttempt(order, { resolveDueMs }), { step: 'nothing' });
 }
@@ -642,13 +741,15 @@ function recordInquiry(
 ): Decision {
   const { outcome } = fact;
   if (order?.attempt === undefined) return neverClaimed(order, outcome);
-  if (fact.generation !== order.generation) return staleGeneration(order, fact);
+  if (fact.generation !== order.generation) return hearOfOtherGeneration(order, fact);
   switch (order.status) {
     case 'ready-to-ship':
       return unchanged(order, announceUnlessNotified(order), contradictionOfApproval(order, outcome));
     case 'denied':
       return hearAfterDenial(order, order.attempt, outcome, announceUnlessNotified(order), context);
     case 'received':
+      if (order.attempt.state === 'declined') return hearBetweenTries(order, outcome, context);
+      break;
     case 'authorizing':
     case 'authorization-unknown':
     case 'review':
@@ -797,6 +898,8 @@ function admitted(terms: OrderTerms): StoredOrder {
     authorizationExpiresAtMs: undefined,
     decidedAtMs: undefined,
     notifiedAtMs: undefined,
+    retryAtMs: undefined,
+    retryUntilMs: undefined,
     version: 0,
   };
 }
@@ -815,7 +918,13 @@ function approved(order: StoredOrder, outcome: Approved, context: DecisionContex
 }
 
 function denied(order: StoredOrder, reason: string, context: DecisionContext): StoredOrder {
-  return { ...order, status: 'denied', statusReason: reason, decidedAtMs: context.nowMs };
+  return {
+    ...order,
+    status: 'denied',
+    statusReason: reason,
+    decidedAtMs: context.nowMs,
+    retryAtMs: undefined,
+  };
 }
 
 function giveToReview(order: StoredOrder, reason: string, change: Partial<Attempt> = {}): StoredOrder {

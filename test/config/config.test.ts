@@ -59,7 +59,7 @@ describe('loadConfig', () => {
           inquiryWaitsMs: [15_000, 60_000, 300_000, 1_800_000, 7_200_000, 43_200_000, 86_400_000],
           connections: 512,
         },
-        orders: { defaultCurrency: 'USD', maxAmount: '999999.99' },
+        orders: { defaultCurrency: 'USD', maxAmount: '999999.99', softDeclineRetry: undefined },
         topology: {
           messageTimeoutMs: 30_000,
           leaseMs: 25_000,
@@ -124,6 +124,13 @@ describe('loadConfig', () => {
     );
   });
 
+  it('checks the transport of whatever the command needs', () => {
+    const env = { DATABASE_URL: 'postgres://db.example/orders' };
+    assert.match(problemsText(problemsOf(env, { groups: ['database'] })), /unencrypted or unverified/);
+    assert.ok(load({ ...env, CARDAUTH_ALLOW_PLAINTEXT: 'true' }, { groups: ['database'] }).ok);
+    assert.ok(load(env, { groups: ['broker'] }).ok);
+  });
+
   it('needs no secrets in the demo', () => {
     const loaded = loadConfig({ env: {}, readFile: noFiles, groups: allGroups, demo: true });
     assert.ok(loaded.ok);
@@ -176,7 +183,8 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   ['CARDAUTH_LEASE_MS', '9000', /ends before a call/],
   ['CARDAUTH_MAX_SPOUT_PENDING', '0', /is below 1/],
   ['CARDAUTH_MAX_SPOUT_PENDING', '65536', /is above 65535/],
-  ['CARDAUTH_MAX_ATTEMPTS', '30', /ends before the last replay/],
+  ['CARDAUTH_MAX_ATTEMPTS', '23', /ends before the last replay, 83490 s after/],
+  ['CARDAUTH_RETRY_LEVELS_MS', '1000,86400000', /ends before the last replay/],
   ['CARDAUTH_RETRY_LEVELS_MS', '1000,1000', /is not ascending/],
   ['CARDAUTH_RETRY_LEVELS_MS', '0,1000', /below 1/],
   ['CARDAUTH_RETRY_LEVELS_MS', '1000,86400001', /above 86400000/],
@@ -212,6 +220,7 @@ const accepted: readonly (readonly [string, string])[] = [
   ['CARDAUTH_RETRY_LEVELS_MS', '1, 86400'],
   ['CARDAUTH_MAX_SPOUT_PENDING', '65535'],
   ['CARDAUTH_HTTP_PORT', '0'],
+  ['CARDAUTH_MAX_ATTEMPTS', '22'],
   ['CARDAUTH_TEST_ANYTHING', 'belongs to the test suite'],
 ];
 

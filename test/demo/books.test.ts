@@ -15,10 +15,10 @@ const denied = { ...ready, orderId: '2', status: 'denied', gatewayReference: und
 const approval = { orderId: '1', amountMinor: 4223, currency: 'usd', authorizationId: 'pi_1' };
 const balanced: Evidence = {
   published: [
-    { orderId: '1', amountMinor: 4223n },
-    { orderId: '2', amountMinor: 4223n },
-    { orderId: '3', amountMinor: undefined },
-    { orderId: undefined, amountMinor: undefined },
+    { messageId: 'm1', orderId: '1', amountMinor: 4223n },
+    { messageId: 'm2', orderId: '2', amountMinor: 4223n },
+    { messageId: 'm3', orderId: '3', amountMinor: undefined },
+    { messageId: 'm4', orderId: undefined, amountMinor: undefined },
   ],
   approvals: [approval],
   orders: [ready, denied],
@@ -27,7 +27,11 @@ const balanced: Evidence = {
     { orderId: '1', eventId: 'order-1-ready-to-ship-1', status: 'ready-to-ship' },
     { orderId: '2', eventId: 'order-2-denied-1', status: 'denied' },
   ],
-  parked: [{ orderId: '3' }, { orderId: undefined }],
+  parked: [
+    { orderId: '3', messageId: 'm3' },
+    { orderId: undefined, messageId: 'm4' },
+    { orderId: undefined, messageId: 'm4' },
+  ],
   leftOnQueues: 0,
 };
 
@@ -61,7 +65,12 @@ describe('the books of the demo', () => {
     ],
     [
       'a message without id that vanished',
-      { parked: [{ orderId: '3' }] },
+      {
+        parked: [
+          { orderId: '3', messageId: 'm3' },
+          { orderId: undefined, messageId: 'm3' },
+        ],
+      },
       /without an order id are not parked/,
     ],
     [

@@ -203,6 +203,7 @@ async function restartAndExpect(
 ): Promise<void> {
   const worker = await stage.startWorker();
   await stage.announced(id);
+  await waitFor('the announcements', () => stage.receiptsOf(id).length >= (expected.receipts ?? 1));
   await stage.endAndExpectEmptyQueue(worker);
 
   const approvals = await stage.gateway.approvals(id);

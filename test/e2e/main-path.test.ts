@@ -183,7 +183,30 @@ describe('the main path', { concurrency: false }, () => {
   it('ends with an empty queue', async () => {
     await stage.endAndExpectEmptyQueue(worker);
   });
+
+  it('has no card number in any log line, at the level trace', () => {
+    const log = worker.lines.map(({ text }) => text).join('\n');
+    assert.ok(worker.lines.length > 20, 'the worker logged something');
+    for (const card of CARDS)
+      assert.ok(!digitsOnly(log).includes(card), `the log contains the card ${card.slice(-4)}`);
+    assert.doesNotMatch(log, /\b4242[ -]4242/);
+  });
 });
+
+const CARDS = [
+  '1111222233334444',
+  '6205500000000000004',
+  '4242424242424242',
+  '4242424242424241',
+  '5555555555554444',
+  '378282246310005',
+  ...['4000000000000002', '4000000000009995', '4000000000009987', '4000000000000069', '4000002500003155'],
+];
+
+/** Finds a number however it is written: what stands between its digits does not hide it. */
+function digitsOnly(text: string): string {
+  return text.replace(/[ -]/g, '');
+}
 
 function waitForParked(stage: Stage) {
   return waitFor('a parked message', () => stage.client.take(`${stage.broker.prefix}.parked`));

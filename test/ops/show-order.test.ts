@@ -22,6 +22,8 @@ const record: OrderRecord = {
     authorizationExpiresAtMs: undefined,
     decidedAtMs: 1_700_000_000_000,
     notifiedAtMs: undefined,
+    retryAtMs: undefined,
+    retryUntilMs: undefined,
     version: 3,
   },
   attempts: [
@@ -92,6 +94,7 @@ describe('showOrder', () => {
       attempts: 1,
       decidedAt: '2023-11-14T22:13:20.000Z',
       notifiedAt: null,
+      retryAt: null,
       authorizations: [
         {
           generation: 1,

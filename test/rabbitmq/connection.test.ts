@@ -62,6 +62,23 @@ describe('a supervised connection', () => {
     await connection.close();
   });
 
+  it('replaces a connection that the broker closed before anybody could listen', async () => {
+    const { broker, clock, connection } = scriptedScene('consume');
+    const { dial } = broker;
+    broker.dial = async (...call) => {
+      const model = await dial(...call);
+      await model.close();
+      broker.dial = dial;
+      return model;
+    };
+    connection.start();
+    await settled(clock);
+    await assert.rejects(connection.link?.openChannel() ?? Promise.resolve());
+    await pass(clock, 200);
+    assert.equal(connection.link?.epoch, 2);
+    await connection.close();
+  });
+
   it('destroys the socket of a peer that does not say goodbye', async () => {
     const { broker, clock, connection } = scriptedScene('consume');
     connection.start();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import type { Channel, ConsumeMessage } from 'amqplib';
+import type { ConsumeMessage } from 'amqplib';
 
 import { Generation, SettlementCounts } from '../../src/adapters/rabbitmq/generation.ts';
 import { ScriptedChannel } from './scripted-broker.ts';
@@ -51,7 +51,7 @@ describe('a generation of deliveries', () => {
 
 function opened(counts = new SettlementCounts()) {
   const channel = new ScriptedChannel();
-  const generation = new Generation(1, channel as unknown as Channel, counts);
+  const generation = new Generation(1, channel, counts);
   const received = (deliveryTag: number): ConsumeMessage => {
     const message = { fields: { deliveryTag } } as ConsumeMessage;
     generation.receive(message);

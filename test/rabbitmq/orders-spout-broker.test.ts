@@ -10,7 +10,8 @@ import { waitFor } from '../support/wait-for.ts';
 import { startWorker, type Worker, type WorkerOptions } from './real-worker.ts';
 
 describe('the orders spout on a real broker', () => {
-  const { url, prefix, ordersQueue, cleanup } = createBroker();
+  const own = createBroker();
+  const { url, prefix, ordersQueue } = own;
   const levelQueue = levelQueueOf(prefix, ordersQueue, 300);
   const parkedQueue = parkedQueueOf(prefix);
   let client: BrokerClient;
@@ -29,7 +30,7 @@ describe('the orders spout on a real broker', () => {
   after(async () => {
     await client.deleteExchange(`${prefix}.dlx`);
     await client.close();
-    await cleanup({ queues: [levelQueue, parkedQueue] });
+    await own.cleanup({ queues: [levelQueue, parkedQueue] });
   });
 
   async function working(execute: WorkerOptions['execute'], options: Partial<WorkerOptions> = {}) {
@@ -82,6 +83,26 @@ describe('the orders spout on a real broker', () => {
     }
   });
 
+  it('brings an order back without its publisher headers when those have no encoding', async () => {
+    const seen: OrderMessage[] = [];
+    const { spout } = await working(
+      (message) => {
+        seen.push(message);
+        if (message.attempt === 0) throw new Error('the database is away');
+      },
+      { holdUpToMs: 0 },
+    );
+    await publish('A', {}, { odd: { '!': 'double', value: -1e300 } });
+    await waitFor('two acks', () => spout.counts.acked === 2);
+    assert.deepEqual(
+      seen.map(({ attempt, headers }) => [attempt, headers]),
+      [
+        [0, { odd: -1e300 }],
+        [1, {}],
+      ],
+    );
+  });
+
   it('holds a short wait, without touching the broker', async () => {
     const attempts: number[] = [];
     const { spout } = await working(({ attempt }) => {
@@ -113,7 +134,7 @@ describe('the orders spout on a real broker', () => {
     assert.equal(headers['cardauth-park-origin-queue'], ordersQueue);
     assert.equal(headers['traceparent'], '00-abc');
     assert.match(String(headers['cardauth-park-error']), /2 replays since/);
-    for (const name of ['cardauth-first-seen', 'cardauth-park-parked-at']) {
+    for (const name of ['cardauth-park-first-seen', 'cardauth-park-parked-at']) {
       assert.ok(Math.abs(Date.now() - Date.parse(String(headers[name]))) < 60_000);
     }
   });
@@ -184,20 +205,20 @@ describe('the orders spout on a real broker', () => {
     await waitFor('the refusal', () => spout.availability.unavailableBecause()?.includes('is a stream'));
   });
 
-  it('gives everything back that a drain finds, and flushes fifty acks sent just before it', async () => {
+  it('gives everything back that a drain finds, and flushes hundreds of acks sent just before it', async () => {
     const isLive: (() => void)[] = [];
     const { spout } = await working(
       () =>
         new Promise<void>((resolve) => {
           isLive.push(resolve);
         }),
-      { maxSpoutPending: 50 },
+      { maxSpoutPending: 300 },
     );
-    for (let index = 0; index < 60; index++) await publish(`order-${index}`);
-    await waitFor('fifty live orders', () => isLive.length === 50);
+    await Promise.all(Array.from({ length: 310 }, (_, index) => publish(`order-${index}`)));
+    await waitFor('three hundred live orders', () => isLive.length === 300);
     for (const finish of isLive) finish();
     await worker?.stop();
-    assert.equal(spout.counts.acked, 50);
+    assert.equal(spout.counts.acked, 300);
     await waitFor('the rest to be ready again', async () => (await client.counts(ordersQueue))?.ready === 10);
   });
 });

@@ -102,6 +102,22 @@ describe('the orders spout', () => {
     assert.deepEqual([channel().acked, channel().givenBack], [[], []]);
   });
 
+  it('tries to move again, without any haste, while too many are held', async () => {
+    const { channel, clock, copies, fail } = await consuming({ mostHeld: 1 });
+    for (const id of ['A', 'B']) {
+      channel().deliver(id);
+      fail(id, { retryAfterMs: 60_000 });
+    }
+    for (const copy of copies.sent) copy.refuse();
+    await pass(clock, 4_900);
+    assert.equal(copies.sent.length, 2);
+    await pass(clock, 200);
+    assert.equal(copies.sent.length, 3);
+    copies.sent[2]?.confirm();
+    await settled(clock);
+    assert.deepEqual([channel().acked, channel().givenBack], [[2], []]);
+  });
+
   it('gives an order back that was here for too long and cannot be moved', async () => {
     const { channel, clock, copies, fail } = await consuming();
     channel().deliver('A');
@@ -185,7 +201,7 @@ describe('the orders spout', () => {
     });
 
     it('hands attempt and wait of a tree that fails on to the redelivered copy', async () => {
-      const { channel, clock, emitted, fail, values } = await consuming();
+      const { channel, clock, emitted, fail, spout, values } = await consuming();
       channel().deliver('A', { 'cardauth-attempt': 1 });
       channel().die('reset');
       await pass(clock, 200);
@@ -195,6 +211,20 @@ describe('the orders spout', () => {
       await pass(clock, 1_000);
       assert.deepEqual(emitted(), ['orders A', 'orders A']);
       assert.equal(values().message.attempt, 2);
+      spout.ack('A');
+      assert.deepEqual(channel().acked, [1]);
+    });
+
+    it('forgets a tree that fails when no copy came here', async () => {
+      const { channel, clock, copies, emitted, fail, spout } = await consuming();
+      for (const id of ['A', 'B']) channel().deliver(id);
+      channel().die('reset');
+      fail('A');
+      fail('B', { retryAfterMs: 60_000 });
+      await pass(clock, 70_000);
+      assert.deepEqual(emitted(), ['orders A', 'orders B']);
+      assert.equal(copies.sent.length, 0);
+      assert.equal(spout.idleReason().waitingReplays, 0);
     });
 
     it('forgets what was waiting', async () => {
@@ -266,6 +296,34 @@ describe('the orders spout', () => {
       assert.ok(channel().consumer);
     });
 
+    it('moves what has waited here for ten minutes of short pauses, so that its delivery limit is not used up', async () => {
+      const { channel, clock, copies, collector, spout } = await consuming();
+      collector.cap = 0;
+      channel().deliver('overdue');
+      channel().deliver('overdue');
+      for (let pauses = 0; pauses < 12; pauses += 1) {
+        spout.deactivate();
+        await pass(clock, 50_000);
+        spout.activate();
+        await settled(clock);
+      }
+      assert.deepEqual([copies.sent, channel().givenBack], [[], []]);
+      channel().deliver('newer');
+      spout.deactivate();
+      assert.deepEqual(
+        copies.sent.map(({ delivery, waitMs }) => [
+          Buffer.from(delivery.message.body).toString(),
+          delivery.message.attempt,
+          waitMs,
+        ]),
+        [['overdue', 0, 0]],
+      );
+      assert.deepEqual(channel().givenBack, [2], 'a copy behind it is given back');
+      copies.sent[0]?.confirm();
+      await settled(clock);
+      assert.deepEqual(channel().acked, [1]);
+    });
+
     it('gives back what waits after a minute, and what fails later goes to a level', async () => {
       const { channel, clock, copies, collector, fail, spout } = await consuming();
       channel().deliver('live');
@@ -293,7 +351,7 @@ describe('the orders spout', () => {
     spout.ack('live');
     await closed(spout, clock);
     assert.deepEqual(draining.acked, [1]);
-    assert.equal(draining.isClosed, true);
+    assert.equal(draining.isFlushed, true);
     await settled(clock);
     assert.deepEqual(emitted(), ['orders live']);
     assert.equal(broker.connections.length, 1);

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { Publisher, type Publication, type PublisherOptions } from '../../src/adapters/rabbitmq/publisher.ts';
+import type { Publication } from '../../src/adapters/rabbitmq/publication.ts';
+import { Publisher, type PublisherOptions } from '../../src/adapters/rabbitmq/publisher.ts';
 import { RetriableError } from '../../src/topology/errors.ts';
 import { pass, scriptedScene, settled, silentLog } from './scene.ts';
 
@@ -45,6 +46,17 @@ describe('the publisher', () => {
     const lost = assert.rejects(publisher.publish(message('c')), classed('ambiguous'));
     channel().die('404 (NOT-FOUND)');
     await lost;
+  });
+
+  it('keeps what waits for room in the window when the channel dies under it', async () => {
+    const { channel, clock, publisher } = await opened({ windowSize: 1 });
+    channel().onPublish = 'wait';
+    const lost = assert.rejects(publisher.publish(message('a')), classed('ambiguous'));
+    const waiting = publisher.publish(message('b'));
+    channel().die('gone');
+    await lost;
+    await pass(clock, 200);
+    await waiting;
   });
 
   it('publishes on a new channel after one died, and waits for it', async () => {
@@ -114,13 +126,9 @@ describe('the publisher', () => {
 
   it('reports what has no encoding as such, and goes on', async () => {
     const { channel, publisher } = await opened();
-    const unpublishable = channel();
-    const { publish } = unpublishable;
-    unpublishable.publish = () => {
-      throw new RangeError('Encoded field table exceeds the buffer');
-    };
+    channel().onPublish = 'throw';
     await assert.rejects(publisher.publish(message('a')), classed('unpublishable'));
-    unpublishable.publish = publish;
+    channel().onPublish = 'confirm';
     await publisher.publish(message('b'));
   });
 
@@ -136,6 +144,17 @@ describe('the publisher', () => {
     channel().onPublish = 'return';
     for (const id of ['a', 'b', 'c']) await assert.rejects(publisher.publish(message(id)));
     assert.equal(prepared, 2);
+  });
+
+  it('closes what an opening still brings after it was closed', async () => {
+    let goOn: () => void = () => undefined;
+    const { broker, clock, publisher } = await opened({
+      prepare: () => new Promise((resolve) => (goOn = resolve)),
+    });
+    await publisher.close();
+    goOn();
+    await settled(clock);
+    assert.equal(broker.channel.isFlushed, true);
   });
 
   it('closes once everything is settled, refuses what comes later, and leaves no timer', async () => {

@@ -6,7 +6,7 @@
  */
 import { EventEmitter } from 'node:events';
 
-import type { ChannelModel, ConsumeMessage, Options } from 'amqplib';
+import { IllegalOperationError, type ChannelModel, type ConsumeMessage, type Options } from 'amqplib';
 
 import type { Dial } from '../../src/adapters/rabbitmq/connection.ts';
 
@@ -28,11 +28,13 @@ export class ScriptedChannel extends EventEmitter {
   readonly published: PublishedMessage[] = [];
   prefetched: number | undefined;
   /** What happens to a message at once; `wait` leaves it to the test. */
-  onPublish: 'confirm' | 'return' | 'nack' | 'wait' = 'confirm';
+  onPublish: 'confirm' | 'return' | 'nack' | 'wait' | 'throw' = 'confirm';
   hasRoom = true;
   /** Set: the named calls are never answered. */
   silentOn = new Set<'consume' | 'cancel' | 'close' | 'prefetch'>();
   isClosed = false;
+  /** Closed by `close`, which flushes, and not by the end of its connection. */
+  isFlushed = false;
   consumer: ((message: ConsumeMessage | null) => void) | undefined;
   readonly #unconfirmed = new Set<ConfirmCallback>();
   #lastTag = 0;
@@ -93,6 +95,7 @@ export class ScriptedChannel extends EventEmitter {
     callback: ConfirmCallback,
   ): boolean {
     this.#throwIfClosed();
+    if (this.onPublish === 'throw') throw new RangeError('Encoded field table exceeds the buffer');
     this.#unconfirmed.add(callback);
     const message: PublishedMessage = {
       exchange,
@@ -108,9 +111,9 @@ export class ScriptedChannel extends EventEmitter {
     };
     this.published.push(message);
     const { onPublish } = this;
-    if (onPublish === 'return') message.giveBack();
     if (onPublish !== 'wait') {
       queueMicrotask(() => {
+        if (onPublish === 'return') message.giveBack();
         message.confirm(onPublish === 'nack' ? new Error('message nacked') : undefined);
       });
     }
@@ -136,6 +139,7 @@ export class ScriptedChannel extends EventEmitter {
   async close(): Promise<void> {
     this.#throwIfClosed();
     await this.#answer('close', {});
+    this.isFlushed = true;
     this.end();
   }
 
@@ -144,7 +148,7 @@ export class ScriptedChannel extends EventEmitter {
   }
 
   #throwIfClosed(): void {
-    if (this.isClosed) throw new Error('Channel closed');
+    if (this.isClosed) throw new IllegalOperationError('Channel closed');
   }
 }
 

@@ -6,6 +6,7 @@ import {
   type OrderFact,
   type StoredOrder,
 } from '../../src/domain/order-states.ts';
+import type { SoftDeclineRetry } from '../../src/domain/soft-declines.ts';
 import type { Availability } from '../../src/ports/availability.ts';
 import type { OrderBook } from '../../src/ports/order-book.ts';
 
@@ -34,6 +35,7 @@ export class MemoryOrderBook implements OrderBook {
   leaseMs = 25_000;
   keyWindowMs = 23 * 3_600_000;
   inquiryWaitsMs: readonly number[] = INQUIRY_WAITS_MS;
+  softDeclineRetry: SoftDeclineRetry | undefined;
 
   constructor(table = new MemoryOrders(), worker = 1) {
     this.table = table;
@@ -44,14 +46,29 @@ export class MemoryOrderBook implements OrderBook {
   async apply(orderId: string, fact: OrderFact): Promise<Decision> {
     await this.beforeApply(orderId, fact);
     this.facts.push({ orderId, fact });
-    const decision = decide(this.table.orders.get(orderId), fact, this.#context());
+    const decision = decide(
+      this.table.orders.get(orderId),
+      this.#withoutReusedReference(orderId, fact),
+      this.#context(),
+    );
     if (decision.order !== undefined) this.table.orders.set(orderId, decision.order);
     if (decision.alarm !== undefined) this.table.alarms.push(decision.alarm);
     return decision;
   }
 
+  /** As in the database, where a reference is unique: one that another order has contradicts this order. */
+  #withoutReusedReference(orderId: string, fact: OrderFact): OrderFact {
+    if ((fact.kind !== 'outcome' && fact.kind !== 'inquired') || !('reference' in fact.outcome)) return fact;
+    const { outcome } = fact;
+    const { reference } = outcome;
+    const others = [...this.table.orders.values()].filter((order) => order.orderId !== orderId);
+    if (reference === undefined || !others.some((order) => order.gatewayReference === reference)) return fact;
+    const reason = outcome.kind === 'contradicted' ? outcome.reason : 'reference_reused';
+    return { ...fact, outcome: { kind: 'contradicted', reason } };
+  }
+
   #context(): DecisionContext {
-    const { table, worker, leaseMs, keyWindowMs, inquiryWaitsMs } = this;
+    const { table, worker, leaseMs, keyWindowMs, inquiryWaitsMs, softDeclineRetry } = this;
     return {
       nowMs: table.nowMs,
       worker,
@@ -59,6 +76,7 @@ export class MemoryOrderBook implements OrderBook {
       leaseMs,
       keyWindowMs,
       inquiryWaitsMs,
+      softDeclineRetry,
     };
   }
 }

@@ -79,7 +79,7 @@ describe('the health server', () => {
     assert.deepEqual([head.status, head.body], [200, '']);
   });
 
-  it('closes at once, with connections kept open or half a request sent', async (t) => {
+  it('closes at once, with connections kept open or half a request sent', { timeout: 10_000 }, async (t) => {
     const { server, get } = await started(t, () => ready);
     await get('/livez');
     const socket = connect(server.port, '127.0.0.1');

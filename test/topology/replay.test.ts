@@ -52,6 +52,19 @@ describe('replay policy', () => {
     for (const count of tenths) assert.ok(count > 850 && count < 1_150, tenths.join(' '));
   });
 
+  it('asks for a rule at the failure, where it depends on what else goes wrong then', () => {
+    let isOutage = true;
+    const own = { baseMs: 10, capMs: 10, maxReplays: 1 };
+    const outage = { baseMs: 20, capMs: 20, maxReplays: Infinity, isCounted: false };
+    const rules: ReplayRules = { otherwise: own, byErrorClass: { away: () => (isOutage ? outage : own) } };
+    const decide = (replays: number) =>
+      decideReplay(rules, { errorClass: 'away', retryAfterMs: undefined }, replays, { next32: () => 0 });
+    assert.deepEqual(decide(1), { kind: 'replay', delayMs: 20, replays: 1 });
+    isOutage = false;
+    assert.deepEqual(decide(0), { kind: 'replay', delayMs: 10, replays: 1 });
+    assert.deepEqual(decide(1), { kind: 'exhausted' });
+  });
+
   it('has a rule per error class, honours a wish within bounds, and ends', () => {
     const rules: ReplayRules = {
       otherwise: { baseMs: 10, capMs: 10, maxReplays: 2 },
@@ -60,16 +73,34 @@ describe('replay policy', () => {
     };
     const decide = (errorClass: string, replays: number, retryAfterMs?: number) =>
       decideReplay(rules, { errorClass, retryAfterMs }, replays, { next32: () => 0 });
-    assert.deepEqual(decide('other', 1), { kind: 'replay', delayMs: 10 });
+    const replay = (delayMs: number, replays = 1) => ({ kind: 'replay', delayMs, replays });
+    assert.deepEqual(decide('other', 1), replay(10, 2));
     assert.deepEqual(decide('other', 2), { kind: 'exhausted' });
-    assert.deepEqual(decide('slow', 0), { kind: 'replay', delayMs: 5_000 });
+    assert.deepEqual(decide('slow', 0), replay(5_000));
     assert.deepEqual(decide('slow', 1), { kind: 'exhausted' });
-    assert.deepEqual(decide('other', 0, 7_000), { kind: 'replay', delayMs: 7_000 });
-    assert.deepEqual(decide('other', 0, 1e12), { kind: 'replay', delayMs: 60_000 });
-    for (const wish of [NaN, -5, 0])
-      assert.deepEqual(decide('other', 0, wish), { kind: 'replay', delayMs: 10 });
-    assert.deepEqual(decide('other', 0, Infinity), { kind: 'replay', delayMs: 60_000 });
-    assert.deepEqual(decide('constructor', 0), { kind: 'replay', delayMs: 10 });
+    assert.deepEqual(decide('other', 0, 7_000), replay(7_000));
+    assert.deepEqual(decide('other', 0, 1e12), replay(60_000));
+    for (const wish of [NaN, -5, 0]) assert.deepEqual(decide('other', 0, wish), replay(10));
+    assert.deepEqual(decide('other', 0, Infinity), replay(60_000));
+    assert.deepEqual(decide('constructor', 0), replay(10));
+  });
+
+  it('does not use up the replays of a class that says nothing about the tuple', () => {
+    const rule = { baseMs: 10, capMs: 10, maxReplays: 2 };
+    const rules: ReplayRules = {
+      otherwise: rule,
+      byErrorClass: { away: { ...rule, maxReplays: Infinity, isCounted: false } },
+    };
+    const decide = (errorClass: string, replays: number) =>
+      decideReplay(rules, { errorClass, retryAfterMs: undefined }, replays, { next32: () => 0 });
+    assert.deepEqual(decide('away', 2), { kind: 'replay', delayMs: 10, replays: 2 });
+    assert.deepEqual(decide('other', 2), { kind: 'exhausted' });
+  });
+
+  it('grows by its factor, up to the cap', () => {
+    const rule = { baseMs: 1_000, factor: 5, capMs: 3_600_000, maxReplays: Infinity };
+    const ceilings = [0, 1, 2, 3, 4, 5, 6, 1e6].map((replays) => backoffCeilingMs(rule, replays));
+    assert.deepEqual(ceilings, [1_000, 5_000, 25_000, 125_000, 625_000, 3_125_000, 3_600_000, 3_600_000]);
   });
 });
 

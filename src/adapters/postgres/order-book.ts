@@ -13,6 +13,7 @@
  */
 import { INQUIRY_WAITS_MS, type Decision, type OrderFact } from '../../domain/order-states.ts';
 import type { OrderId } from '../../domain/order.ts';
+import type { SoftDeclineRetry } from '../../domain/soft-declines.ts';
 import type { Availability } from '../../ports/availability.ts';
 import type { Log } from '../../ports/log.ts';
 import type { OrderBook } from '../../ports/order-book.ts';
@@ -42,6 +43,8 @@ export interface OrderBookOptions {
   readonly keyWindowMs: number;
   /** Waits before the inquiries of an order without a verdict; INQUIRY_WAITS_MS unless given. */
   readonly inquiryWaitsMs?: readonly number[];
+  /** Whether and when soft declines are tried again; never unless given. */
+  readonly softDeclineRetry?: SoftDeclineRetry | undefined;
   /** By when every `apply` is answered; 5000 unless given. */
   readonly deadlineMs?: number;
   readonly clock: Clock;

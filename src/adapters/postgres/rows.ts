@@ -24,8 +24,8 @@ export const ATTEMPT_COLUMNS = `
 export const ORDER_COLUMNS = `
   o.customer_id, o.status, o.status_reason, o.amount_minor::text, o.currency, o.fingerprint, o.card_brand,
   o.card_last4, o.generation, o.attempts, o.gateway_reference, ${asMs('o.authorization_expires_at')},
-  ${asMs('o.decided_at')}, ${asMs('o.notified_at')},
-  o.version, ${ATTEMPT_COLUMNS}`;
+  ${asMs('o.decided_at')}, ${asMs('o.notified_at')}, ${asMs('o.retry_at')}, ${asMs('o.retry_until')}, o.version,
+  ${ATTEMPT_COLUMNS}`;
 
 /** Reads a timestamptz as milliseconds, under its own name with `_ms` added. */
 export function asMs(column: string): string {
@@ -51,6 +51,8 @@ interface OrderOnlyRow {
   readonly authorization_expires_at_ms: number | null;
   readonly decided_at_ms: number | null;
   readonly notified_at_ms: number | null;
+  readonly retry_at_ms: number | null;
+  readonly retry_until_ms: number | null;
   readonly version: number;
 }
 
@@ -89,6 +91,8 @@ export function storedOrder(row: OrderRow): StoredOrder {
     authorizationExpiresAtMs: wholeMs(row.authorization_expires_at_ms),
     decidedAtMs: wholeMs(row.decided_at_ms),
     notifiedAtMs: wholeMs(row.notified_at_ms),
+    retryAtMs: wholeMs(row.retry_at_ms),
+    retryUntilMs: wholeMs(row.retry_until_ms),
     version: row.version,
   };
 }
@@ -143,6 +147,7 @@ export const FACT_ROW_COLUMNS = `
   order_id text, changed boolean, customer_id text, status text, status_reason text, amount_minor bigint,
   currency text, fingerprint text, card_brand text, card_last4 text, gateway_reference text, generation int,
   attempts int, decided_at timestamptz, notified_at timestamptz, version int,
+  retry_at timestamptz, retry_until timestamptz,
   attempt_changed boolean, idempotency_key text, attempt_reference text, claim int, owner int,
   lease_until timestamptz, key_used_since timestamptz, maybe_sent boolean, state text, decline_class text,
   authorization_expires_at timestamptz, inquiries int, resolve_due_at timestamptz, void_reference text,
@@ -159,7 +164,7 @@ export function factRow(decided: DecidedFact): object {
     ...(after === undefined ? {} : orderColumns(after)),
     attempt_changed: after?.attempt !== before?.attempt,
     ...(after?.attempt === undefined ? {} : attemptColumns(after.attempt)),
-    attempt_reference: referenceOfAttempt(before, after),
+    attempt_reference: referenceOfAttempt(fact, before, after),
     fact: fact.kind,
     fact_claim: fact.kind === 'outcome' ? fact.claim : after?.attempt?.claim,
     status_before: before?.status,
@@ -172,12 +177,18 @@ export function factRow(decided: DecidedFact): object {
 
 /** The reference belongs to the attempt that this fact settles, not to an earlier generation's. */
 function referenceOfAttempt(
+  fact: OrderFact,
   before: StoredOrder | undefined,
   after: StoredOrder | undefined,
 ): string | undefined {
+  if (isOfEarlierGeneration(fact, after)) return undefined;
   const isNew = after?.gatewayReference !== before?.gatewayReference;
   // An approved attempt is approved under the order's reference, and no row without one is even proposed.
   return isNew || after?.attempt?.state === 'approved' ? after?.gatewayReference : undefined;
+}
+
+function isOfEarlierGeneration(fact: OrderFact, order: StoredOrder | undefined): boolean {
+  return fact.kind === 'outcome' && order !== undefined && fact.generation !== order.generation;
 }
 
 function orderColumns(order: StoredOrder): object {
@@ -196,6 +207,8 @@ function orderColumns(order: StoredOrder): object {
     authorization_expires_at: isoTime(order.authorizationExpiresAtMs),
     decided_at: isoTime(order.decidedAtMs),
     notified_at: isoTime(order.notifiedAtMs),
+    retry_at: isoTime(order.retryAtMs),
+    retry_until: isoTime(order.retryUntilMs),
     version: order.version,
   };
 }

@@ -5,20 +5,18 @@
  * - Every attempt goes through all endpoints, shuffled, before it counts as failed; each has a connect deadline,
  *   which covers name lookup, TCP, TLS and the AMQP handshake. Waiting between attempts is KeepOpen's.
  * - amqplib's own `recovery` is not used: it crashes or sticks when the link dies during setup.
- * - Listeners are attached in the tick in which the connection appears. The end is driven by `close`, because a
- *   forced close emits no `error`.
  * - `epoch` counts openings; whoever holds something of an older link must not use it on a newer one.
  * - `close` says goodbye within a deadline, then destroys the socket.
  */
-import { connect, type Channel, type ChannelModel, type ConfirmChannel } from 'amqplib';
+import { connect, type ChannelModel } from 'amqplib';
 
 import type { Log } from '../../ports/log.ts';
 import type { Clock } from '../../topology/clock.ts';
 import { nextBelow, type RandomSource } from '../../topology/random.ts';
-import { openedChannel, type OpenedChannel } from './channel.ts';
 import { withDeadline } from './deadline.ts';
 import { connectOptions, labelOf, type Endpoint } from './endpoint.ts';
-import { KeepOpen, type Opened, type OpenEvent } from './keep-open.ts';
+import { KeepOpen, type OpenEvent } from './keep-open.ts';
+import { openedLink, type Link } from './link.ts';
 import { ReportedAvailability } from './reported-availability.ts';
 
 export interface ConnectionOptions {
@@ -34,20 +32,7 @@ export interface ConnectionOptions {
 
 export type Dial = (endpoint: Endpoint, role: string, signal: AbortSignal) => Promise<ChannelModel>;
 
-/** One connection while it lives. */
-export interface Link extends Opened {
-  readonly epoch: number;
-  readonly brokerVersion: string;
-  isOpen(): boolean;
-  /** Why the broker accepts no publishing at the moment; undefined when it does. */
-  blockedBecause(): string | undefined;
-  openChannel(): Promise<OpenedChannel<Channel>>;
-  openConfirmChannel(): Promise<OpenedChannel<ConfirmChannel>>;
-}
-
 const CONNECT_TIMEOUT_MS = 5_000;
-const SETUP_TIMEOUT_MS = 10_000;
-const GOODBYE_TIMEOUT_MS = 5_000;
 
 export class BrokerConnection {
   readonly availability: ReportedAvailability;
@@ -140,73 +125,18 @@ export class BrokerConnection {
     }
   }
 
-  /** Everything here is synchronous: the listeners have to stand before the next frame is read. */
   #adopt(model: ChannelModel, endpoint: Endpoint, destroy: () => void): Link {
     const { clock, log, role } = this.#options;
     const label = labelOf(endpoint);
-    let isOpen = true;
-    let blocked = isBlocked(model) ? 'an alarm' : undefined;
-    let lastError: string | undefined;
-    const ended = new Promise<string>((resolve) => {
-      model.on('error', (error) => {
-        lastError = error.message;
-      });
-      model.on('close', (error?: Error) => {
-        isOpen = false;
-        // What was written is flushed first; a peer that is gone would otherwise keep the socket half open.
-        clock.defer(destroy);
-        resolve(`the connection to ${label} ended: ${error?.message ?? lastError ?? 'closed'}`);
-      });
-    });
-    model.on('blocked', (reason) => {
-      blocked = reason;
-      log.warn({ broker: label, role, reason }, 'the broker blocks publishing');
-      this.#blockedChanged();
-    });
-    model.on('unblocked', () => {
-      blocked = undefined;
-      log.info({ broker: label, role }, 'the broker accepts publishing again');
-      this.#blockedChanged();
-    });
-    const opening = <C extends Channel>(channel: Promise<C>) => this.#openChannel(channel, destroy);
-    const brokerVersion = model.connection.serverProperties.version;
     this.#epoch += 1;
-    log.info({ broker: label, role, brokerVersion, epoch: this.#epoch }, 'connected to RabbitMQ');
-    return {
-      epoch: this.#epoch,
-      brokerVersion,
-      ended,
-      isOpen: () => isOpen,
-      blockedBecause: () => (blocked === undefined ? undefined : `the broker blocks publishing: ${blocked}`),
-      openChannel: () => opening(model.createChannel()),
-      openConfirmChannel: () => opening(model.createConfirmChannel()),
-      close: async () => {
-        if (!isOpen) return;
-        try {
-          await withDeadline(
-            clock,
-            GOODBYE_TIMEOUT_MS,
-            'closing the connection',
-            Promise.race([model.close(), ended]),
-          );
-        } catch {
-          destroy();
-        }
-        await ended;
-      },
+    const epoch = this.#epoch;
+    const onBlockedChange = () => {
+      this.#blockedChanged();
     };
-  }
-
-  /** A broker that does not even open a channel is as good as gone: its connection is given up. */
-  async #openChannel<C extends Channel>(opening: Promise<C>, destroy: () => void): Promise<OpenedChannel<C>> {
-    const { clock, log } = this.#options;
-    const adopted = opening.then((channel) => openedChannel(channel, clock, log));
-    try {
-      return await withDeadline(clock, SETUP_TIMEOUT_MS, 'opening a channel', adopted);
-    } catch (error) {
-      destroy();
-      throw error;
-    }
+    const link = openedLink(model, { epoch, label, clock, log, destroy, onBlockedChange });
+    const { brokerVersion } = link;
+    log.info({ broker: label, role, brokerVersion, epoch }, 'connected to RabbitMQ');
+    return link;
   }
 
   #nextOpening(signal: AbortSignal): Promise<void> {
@@ -242,11 +172,6 @@ async function dialBroker(endpoint: Endpoint, role: string, signal: AbortSignal)
   // node:net and node:tls both take a signal; amqplib hands its socket options over to them.
   const socketOptions = { ...socket, signal, clientProperties: { connection_name: `cardauth ${role}` } };
   return connect(options, socketOptions);
-}
-
-/** amqplib may have read `connection.blocked` before anybody could listen; it remembers it, but not in its types. */
-function isBlocked(model: ChannelModel): boolean {
-  return 'blocked' in model.connection && model.connection.blocked === true;
 }
 
 function shuffled<T>(items: readonly T[], random: RandomSource): T[] {

@@ -12,7 +12,8 @@
  */
 import type { Clock } from '../../topology/clock.ts';
 import { ReplayQueue } from '../../topology/replay-queue.ts';
-import type { Delivery } from './delivery.ts';
+import { settle, type Delivery } from './delivery.ts';
+import type { Verdict } from './generation.ts';
 
 export interface OrderInCustody<V> {
   readonly messageId: string;
@@ -20,6 +21,9 @@ export interface OrderInCustody<V> {
   values: V;
   stage: 'fresh' | 'live' | 'held' | 'moving' | 'behind';
 }
+
+/** Far below the broker's consumer timeout, 30 min by default, after which it would close the channel. */
+export const LONGEST_CUSTODY_MS = 600_000;
 
 /** Turns that due replays get while fresh orders wait too. */
 const REPLAY_SHARE = 0.5;
@@ -48,13 +52,6 @@ export class Custody<V> {
 
   get freshCount(): number {
     return this.#fresh.length;
-  }
-
-  /** Everything in custody, in any stage. */
-  get size(): number {
-    let behind = 0;
-    for (const line of this.#behind.values()) behind += line.length;
-    return this.#occupants.size + behind;
   }
 
   /** Takes a new delivery: fresh, or behind the one that occupies its message id. */
@@ -103,6 +100,13 @@ export class Custody<V> {
     return true;
   }
 
+  /** Settles the order's delivery and releases it; false when that changed nothing any more at the broker. */
+  settle(order: OrderInCustody<V>, verdict: Verdict): boolean {
+    const wasSent = settle(order.delivery, verdict);
+    this.release(order);
+    return wasSent;
+  }
+
   /** The order is settled, or no longer ours: whoever is behind it comes next. */
   release(order: OrderInCustody<V>): void {
     const successor = this.replace(order);
@@ -122,6 +126,19 @@ export class Custody<V> {
     successor.stage = stage;
     this.#occupants.set(messageId, successor);
     return successor;
+  }
+
+  /** Takes every fresh and held order that `matches` out of its queue, to be moved; it still occupies its id. */
+  startMoving(matches: (order: OrderInCustody<V>) => boolean): OrderInCustody<V>[] {
+    const moving = [...this.#occupants.values()].filter(
+      (order) => (order.stage === 'fresh' || order.stage === 'held') && matches(order),
+    );
+    for (const order of moving) {
+      if (order.stage === 'held') this.#held.cancel(order.messageId);
+      order.stage = 'moving';
+    }
+    this.#fresh = this.#fresh.filter(({ stage }) => stage === 'fresh');
+    return moving;
   }
 
   /** Takes out every fresh, held and behind order that `matches`; those behind them move up. */

@@ -19,7 +19,7 @@ import type { Channel } from 'amqplib';
 
 import type { Log } from '../../ports/log.ts';
 import type { Clock } from '../../topology/clock.ts';
-import type { Link } from './connection.ts';
+import type { Link } from './link.ts';
 import { withDeadline } from './deadline.ts';
 import { PermanentProblem } from './keep-open.ts';
 
@@ -184,7 +184,7 @@ function differenceOf(what: string, error: unknown): string {
   );
 }
 
-/** `'1000'`, `the value 'x' of type 'longstr'`, `none` */
+/** Of `'1000'`, `the value 'x' of type 'longstr'` and `none`. */
 function valueOf(text = ''): string {
-  return /'([^']*)'/.exec(text)?.[1] ?? text;
+  return /'[^']*'/.exec(text)?.[0] ?? text;
 }

@@ -39,11 +39,6 @@ export class Generation {
     return this.#isOpen;
   }
 
-  /** Deliveries that are still ours to settle. */
-  get unsettled(): number {
-    return this.#unsettled.size;
-  }
-
   receive(message: ConsumeMessage): void {
     this.#unsettled.add(message);
   }

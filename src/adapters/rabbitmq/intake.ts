@@ -25,7 +25,8 @@ import type { Log } from '../../ports/log.ts';
 import type { Clock } from '../../topology/clock.ts';
 import type { RandomSource } from '../../topology/random.ts';
 import type { OpenedChannel } from './channel.ts';
-import type { BrokerConnection, Link } from './connection.ts';
+import type { BrokerConnection } from './connection.ts';
+import type { Link } from './link.ts';
 import { sleep, withDeadline } from './deadline.ts';
 import { Generation, type SettlementCounts } from './generation.ts';
 import { KeepOpen, PermanentProblem, type OpenEvent } from './keep-open.ts';
@@ -86,6 +87,7 @@ export class Intake {
   activate(): void {
     if (this.#isQuiesced) return;
     this.#wantsConsumer = true;
+    this.#options.onChange();
     void this.#reconcile();
   }
 
@@ -97,8 +99,13 @@ export class Intake {
   /** Why nothing can be consumed; undefined when it can, also while nobody wants to. */
   unavailableBecause(): string | undefined {
     const { connection, queue } = this.#options;
-    const trouble = connection.unavailableBecause() ?? this.#keeper.trouble;
+    const trouble = connection.unavailableBecause() ?? this.#keeper.trouble ?? this.#notYet();
     return trouble === undefined ? undefined : `queue ${queue}: ${trouble}`;
+  }
+
+  #notYet(): string | undefined {
+    const awaited = this.#wantsConsumer && this.#keeper.current?.consumerTag === undefined;
+    return awaited ? 'consuming has not begun yet' : undefined;
   }
 
   /** Resolves when no further delivery can arrive. */
@@ -203,6 +210,7 @@ export class Intake {
         : error;
     }
     this.#options.log.info({ queue, epoch: channel.generation.epoch }, 'consuming');
+    this.#options.onChange();
   }
 
   async #cancel(channel: ConsumingChannel): Promise<void> {
@@ -217,6 +225,7 @@ export class Intake {
       this.#giveUp(channel, 'the broker cancelled the consumer: the queue was deleted or moved');
       return;
     }
+    if (!generation.isOpen) return;
     generation.receive(message);
     if (this.#isQuiesced) generation.settle(message, 'give-back');
     else this.#options.onDelivery(message, generation);

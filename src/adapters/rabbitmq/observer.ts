@@ -7,7 +7,7 @@ import type { Channel, ConsumeMessage } from 'amqplib';
 import type { Log } from '../../ports/log.ts';
 import { systemClock, systemRandom } from '../../topology/system-clock.ts';
 import type { OpenedChannel } from './channel.ts';
-import { BrokerConnection, type Link } from './connection.ts';
+import { BrokerConnection } from './connection.ts';
 import {
   declareLevelQueues,
   declareNotificationExchange,
@@ -16,6 +16,7 @@ import {
   parkedQueueOf,
 } from './declare.ts';
 import { parseAmqpUrls } from './endpoint.ts';
+import type { Link } from './link.ts';
 
 export interface ObserverOptions {
   readonly urls: string;

@@ -9,7 +9,8 @@
 import type { ParkedOrder, ParkingLot } from '../../ports/parking-lot.ts';
 import type { Clock } from '../../topology/clock.ts';
 import { parkedQueueOf } from './declare.ts';
-import type { Publication, Publisher } from './publisher.ts';
+import type { Publication } from './publication.ts';
+import type { Publisher } from './publisher.ts';
 import { redactedBody, scrubbedHeaders, scrubbedText } from './redaction.ts';
 import { definedOnly, isUnpublishable, withHeaders } from './retry-copies.ts';
 

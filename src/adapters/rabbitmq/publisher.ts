@@ -17,25 +17,18 @@
  * - `false` from amqplib waits for `drain`; `connection.blocked` pauses. Both only delay: the deadline goes on.
  * - After a return, `prepare` runs again (at most every 5 s): a queue of ours that was deleted comes back.
  */
-import type { ConfirmChannel, Message, Options } from 'amqplib';
+import { IllegalOperationError, type ConfirmChannel, type Message } from 'amqplib';
 
 import type { Availability } from '../../ports/availability.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Clock, Timer } from '../../topology/clock.ts';
-import { RetriableError } from '../../topology/errors.ts';
 import type { RandomSource } from '../../topology/random.ts';
 import type { OpenedChannel } from './channel.ts';
-import type { BrokerConnection, Link } from './connection.ts';
+import type { BrokerConnection } from './connection.ts';
+import type { Link } from './link.ts';
 import { KeepOpen, type OpenEvent } from './keep-open.ts';
+import { ambiguous, refusalOf, unavailable, unpublishable, type Publication } from './publication.ts';
 import { ReportedAvailability } from './reported-availability.ts';
-
-export interface Publication {
-  /** '' is the default exchange: the routing key is then the queue's name. */
-  readonly exchange: string;
-  readonly routingKey: string;
-  readonly body: Uint8Array;
-  readonly properties: Omit<Options.Publish, 'mandatory' | 'persistent' | 'deliveryMode' | 'CC' | 'BCC'>;
-}
 
 export interface PublisherOptions {
   /** For people: what it publishes. */
@@ -63,7 +56,7 @@ interface Outgoing {
 
 interface PublishingChannel extends OpenedChannel<ConfirmChannel> {
   readonly link: Link;
-  /** False between a `publish` that said so and `drain`. */
+  /** False between a `publish` that said so and `drain`, and when the channel is closing. */
   hasRoom: boolean;
 }
 
@@ -188,28 +181,28 @@ export class Publisher {
   #send(channel: PublishingChannel, outgoing: Outgoing): void {
     const { exchange, routingKey, body, properties } = outgoing.publication;
     const options = { ...properties, mandatory: true, persistent: true };
-    this.#waiting.delete(outgoing);
-    this.#owed.add(outgoing);
+    const answer = (error: unknown) => {
+      this.#answered(outgoing, error);
+    };
     try {
-      channel.hasRoom = channel.channel.publish(
-        exchange,
-        routingKey,
-        bufferOf(body),
-        options,
-        (error: unknown) => {
-          this.#answered(outgoing, error);
-        },
-      );
+      channel.hasRoom = channel.channel.publish(exchange, routingKey, bufferOf(body), options, answer);
+      this.#owed.add(outgoing);
+      this.#waiting.delete(outgoing);
     } catch (error) {
-      this.#owed.delete(outgoing);
-      this.#settle(outgoing, unsent(outgoing.publication, channel.isOpen(), error));
+      // amqplib throws before it writes anything, so nothing was sent.
+      if (error instanceof IllegalOperationError) channel.hasRoom = false;
+      else {
+        this.#waiting.delete(outgoing);
+        this.#settle(outgoing, unpublishable(outgoing.publication, error));
+      }
     }
   }
 
   /** The confirm, or the end of the channel, which amqplib reports through the same callback. */
   #answered(outgoing: Outgoing, error: unknown): void {
     if (!this.#owed.delete(outgoing)) return;
-    if (!outgoing.isGivenUp) this.#settle(outgoing, verdictOf(outgoing, error));
+    if (!outgoing.isGivenUp)
+      this.#settle(outgoing, refusalOf(outgoing.publication, outgoing.isReturned, error));
     this.#pump();
   }
 
@@ -260,49 +253,6 @@ export class Publisher {
     this.#unsettled -= 1;
     if (this.#unsettled === 0) this.#whenDrained?.();
   }
-}
-
-function verdictOf(outgoing: Outgoing, error: unknown): RetriableError | undefined {
-  const { publication, isReturned } = outgoing;
-  if (isReturned) {
-    return new RetriableError(`${labelOf(publication)} reached no queue: nothing is bound to take it`, {
-      errorClass: 'unroutable',
-    });
-  }
-  if (error === null || error === undefined) return undefined;
-  // The one text by which amqplib tells a refusal from a lost channel.
-  if (messageOf(error) !== 'message nacked') return ambiguous(publication, messageOf(error));
-  return new RetriableError(`the broker refused ${labelOf(publication)}`, { errorClass: 'nacked' });
-}
-
-/** amqplib throws before it writes anything: the channel is closing, or a header or property has no encoding. */
-function unsent(publication: Publication, isChannelOpen: boolean, error: unknown): RetriableError {
-  const isUnencodable = isChannelOpen && (error instanceof TypeError || error instanceof RangeError);
-  if (!isUnencodable) return unavailable(publication, messageOf(error));
-  return new RetriableError(`${labelOf(publication)} cannot be encoded: ${error.name}`, {
-    errorClass: 'unpublishable',
-  });
-}
-
-function ambiguous(publication: Publication, because: string): RetriableError {
-  return new RetriableError(`${labelOf(publication)} may or may not have arrived: ${because}`, {
-    errorClass: 'ambiguous',
-  });
-}
-
-function unavailable(publication: Publication, because: string): RetriableError {
-  return new RetriableError(`${labelOf(publication)} was not published: ${because}`, {
-    errorClass: 'publisher_unavailable',
-  });
-}
-
-function labelOf({ exchange, routingKey, properties }: Publication): string {
-  const target = exchange === '' ? `queue ${routingKey}` : `exchange ${exchange} with key ${routingKey}`;
-  return `message ${properties.messageId ?? '(without id)'} to ${target}`;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** The same bytes, as the class that amqplib insists on. */

@@ -6,59 +6,67 @@
 import { RetriableError } from '../../topology/errors.ts';
 import { levelQueueOf } from './declare.ts';
 import { ATTEMPT_HEADER, EXHAUSTED_HEADER, FIRST_SEEN_HEADER, type Delivery } from './delivery.ts';
-import type { Publication, Publisher } from './publisher.ts';
+import type { Publication } from './publication.ts';
+import type { Publisher } from './publisher.ts';
 
 export interface RetryCopiesOptions {
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly prefix: string;
   readonly ordersQueue: string;
-  /** At least one, in milliseconds, ascending. */
+  /** At least one, in milliseconds. */
   readonly levelsMs: readonly number[];
 }
 
 export class RetryCopies {
-  readonly #options: RetryCopiesOptions;
+  readonly #publisher: Pick<Publisher, 'publish'>;
+  /** The shortest wait first. */
+  readonly #levels: readonly { readonly waitMs: number; readonly queue: string }[];
 
-  constructor(options: RetryCopiesOptions) {
-    if (options.levelsMs.length === 0) throw new RangeError('retry copies need at least one level queue');
-    this.#options = options;
+  /** Throws a RangeError when there is no level, or when a level queue's name would be too long. */
+  constructor({ levelsMs, ordersQueue, prefix, publisher }: RetryCopiesOptions) {
+    if (levelsMs.length === 0) throw new RangeError('retry copies need at least one level queue');
+    this.#publisher = publisher;
+    this.#levels = levelsMs
+      .toSorted((one, other) => one - other)
+      .map((waitMs) => ({ waitMs, queue: levelQueueOf(prefix, ordersQueue, waitMs) }));
   }
 
   /** Resolves when the copy is safe in the first level of at least `waitMs` (the longest, if none is). */
   async send(delivery: Delivery, waitMs: number): Promise<void> {
-    const { publisher } = this.#options;
-    const publication = this.#copyOf(delivery, waitMs);
+    const publication = copyOf(delivery, this.#levelQueueFor(waitMs));
     try {
-      await publisher.publish(publication);
+      await this.#publisher.publish(publication);
     } catch (error) {
       if (!isUnpublishable(error)) throw error;
       // The publisher's own headers, as amqplib decoded them, have no encoding: the order matters, they do not.
-      await publisher.publish(withHeaders(publication, ownHeaders(delivery)));
+      await this.#publisher.publish(withHeaders(publication, ownHeaders(delivery)));
     }
   }
 
-  #copyOf(delivery: Delivery, waitMs: number): Publication {
-    const { prefix, ordersQueue, levelsMs } = this.#options;
-    const levelMs = levelsMs.find((ms) => ms >= waitMs) ?? Math.max(...levelsMs);
-    const { message, raw } = delivery;
-    return {
-      exchange: '',
-      routingKey: levelQueueOf(prefix, ordersQueue, levelMs),
-      body: message.body,
-      properties: {
-        // Not kept: expiration and user id, which would drop or refuse the copy, and reply-to, which nobody awaits.
-        ...definedOnly({
-          messageId: message.messageId,
-          contentType: message.contentType,
-          correlationId: message.correlationId,
-          contentEncoding: stringOf(raw.properties.contentEncoding),
-          type: stringOf(raw.properties.type),
-          appId: stringOf(raw.properties.appId),
-        }),
-        headers: { ...message.headers, ...ownHeaders(delivery) },
-      },
-    };
+  #levelQueueFor(waitMs: number): string {
+    const level = this.#levels.find((one) => one.waitMs >= waitMs) ?? this.#levels.at(-1);
+    return level?.queue ?? '';
   }
+}
+
+function copyOf({ exhaustedBecause, message, raw }: Delivery, queue: string): Publication {
+  return {
+    exchange: '',
+    routingKey: queue,
+    body: message.body,
+    properties: {
+      // Not kept: expiration and user id, which would drop or refuse the copy, and reply-to, which nobody awaits.
+      ...definedOnly({
+        messageId: message.messageId,
+        contentType: message.contentType,
+        correlationId: message.correlationId,
+        contentEncoding: stringOf(raw.properties.contentEncoding),
+        type: stringOf(raw.properties.type),
+        appId: stringOf(raw.properties.appId),
+      }),
+      headers: { ...message.headers, ...ownHeaders({ exhaustedBecause, message }) },
+    },
+  };
 }
 
 export function isUnpublishable(error: unknown): boolean {
@@ -78,7 +86,10 @@ export function definedOnly<T extends Record<string, unknown>>(
   };
 }
 
-function ownHeaders({ message, exhaustedBecause }: Delivery): Record<string, unknown> {
+function ownHeaders({
+  exhaustedBecause,
+  message,
+}: Pick<Delivery, 'exhaustedBecause' | 'message'>): Record<string, unknown> {
   return {
     [ATTEMPT_HEADER]: message.attempt,
     [FIRST_SEEN_HEADER]: new Date(message.firstSeenMs).toISOString(),

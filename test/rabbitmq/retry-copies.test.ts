@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+
+import type { ConsumeMessage } from 'amqplib';
+
+import { deliveryOf } from '../../src/adapters/rabbitmq/delivery.ts';
+import { Generation, SettlementCounts } from '../../src/adapters/rabbitmq/generation.ts';
+import type { Publication } from '../../src/adapters/rabbitmq/publication.ts';
+import { RetryCopies } from '../../src/adapters/rabbitmq/retry-copies.ts';
+import { ScriptedChannel } from './scripted-broker.ts';
+
+describe('retry copies', () => {
+  for (const [waitMs, queue] of [
+    [1, 'cardauth.retry.1000'],
+    [1_000, 'cardauth.retry.1000'],
+    [1_001, 'cardauth.retry.5000'],
+    [9_000, 'cardauth.retry.60000'],
+    [1e9, 'cardauth.retry.60000'],
+  ] as const) {
+    it(`sends a wait of ${waitMs} ms to ${queue}`, async () => {
+      const { copies, published } = opened();
+      await copies.send(delivered(), waitMs);
+      assert.equal(published[0]?.routingKey, queue);
+    });
+  }
+
+  it('keeps body, ids and the publisher headers, and drops what would change where the copy goes', async () => {
+    const { copies, published } = opened();
+    await copies.send(delivered(), 1);
+    const [copy] = published;
+    assert.equal(Buffer.from(copy?.body ?? []).toString(), '{"id": "A"}');
+    assert.deepEqual(copy?.properties, {
+      messageId: 'A',
+      contentType: 'application/json',
+      type: 'order.v1',
+      headers: {
+        traceparent: '00-abc',
+        'cardauth-attempt': 4,
+        'cardauth-first-seen': '2026-01-02T03:04:05.000Z',
+        'cardauth-exhausted': undefined,
+      },
+    });
+  });
+
+  it('counts anew when the attempt header is not a count', () => {
+    for (const attempt of ['4', -1, 1.5, null, {}, Number.NaN, 2 ** 60]) {
+      assert.equal(delivered({ 'cardauth-attempt': attempt }).message.attempt, 0);
+    }
+    assert.equal(delivered({ 'cardauth-first-seen': 'yesterday' }).message.firstSeenMs, 99);
+  });
+
+  it('cannot be made without a level', () => {
+    assert.throws(() => opened([]), RangeError);
+  });
+});
+
+function opened(levelsMs: readonly number[] = [60_000, 1_000, 5_000]) {
+  const published: Publication[] = [];
+  const copies = new RetryCopies({
+    publisher: {
+      publish: (publication) => {
+        published.push(publication);
+        return Promise.resolve();
+      },
+    },
+    prefix: 'cardauth',
+    ordersQueue: 'orders',
+    levelsMs,
+  });
+  return { copies, published };
+}
+
+function delivered(headers: Record<string, unknown> = {}) {
+  const raw = {
+    content: Buffer.from('{"id": "A"}'),
+    fields: { deliveryTag: 1, exchange: '', routingKey: 'orders' },
+    properties: {
+      messageId: 'A',
+      contentType: 'application/json',
+      type: 'order.v1',
+      expiration: '1000',
+      userId: 'shop',
+      replyTo: 'amq.rabbitmq.reply-to',
+      headers: {
+        traceparent: '00-abc',
+        'x-death': [{ count: 1 }],
+        'x-delivery-count': 2,
+        CC: ['elsewhere'],
+        'cardauth-attempt': 4,
+        'cardauth-first-seen': '2026-01-02T03:04:05.000Z',
+        ...headers,
+      },
+    },
+  };
+  const generation = new Generation(1, new ScriptedChannel(), new SettlementCounts());
+  const seen = { queue: 'orders', nowMs: 0, wallMs: 99 };
+  return deliveryOf(raw as unknown as ConsumeMessage, generation, seen);
+}
