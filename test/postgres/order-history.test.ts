@@ -45,8 +45,10 @@ describe('the history of orders', () => {
     assert.equal(attempt.claim, 2);
     assert.equal(attempt.state, 'declined');
     assert.equal(attempt.gatewayReference, `ref-${terms.orderId}`);
-    assert.equal(attempt.lastOutcome, 'declined: card_declined');
-    assert.equal(attempt.detail, 'insufficient_funds');
+    // The latest answer: it came late, and the hold behind it is to be voided.
+    assert.equal(attempt.lastOutcome, 'approved');
+    assert.equal(attempt.detail, 'late');
+    assert.deepEqual(attempt.voiding, { reference: 'late', state: 'due', tries: 0 });
     assert.ok(attempt.updatedAtMs >= attempt.createdAtMs);
 
     const events = shown?.events.map((e) => [
