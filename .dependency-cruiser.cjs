@@ -25,6 +25,7 @@ module.exports = {
     ),
     only('ports-speak-domain', '^src/ports/', ['^src/ports/', '^src/domain/'], 'ports import domain types'),
     only('bolts', '^src/bolts/', ['^src/(bolts|domain|ports|topology)/'], 'bolts never know an adapter'),
+    only('spouts', '^src/spouts/', ['^src/(spouts|domain|ports|topology)/'], 'spouts never know an adapter'),
     only('ops', '^src/ops/', ['^src/(ops|domain|ports|topology)/'], 'ops never know an adapter'),
     {
       name: 'adapters-know-no-other-adapter',

@@ -3,10 +3,12 @@
  *
  *     orders queue -> OrdersSpout -> AuthorizeCreditCard -> ProcessedOrderNotification -> notification exchange
  *                                             `-> ParkOrder -> parking lot
+ *     system of record -> UnresolvedOrdersSpout -> InquireAuthorization -> ProcessedOrderNotification
  */
 import { createCardCipher } from './adapters/jose/card-cipher.ts';
 import { guardGateway } from './adapters/gateway/guard.ts';
 import { createOrderBook } from './adapters/postgres/order-book.ts';
+import { openUnresolvedOrders } from './adapters/postgres/unresolved-orders.ts';
 import { BrokerConnection } from './adapters/rabbitmq/connection.ts';
 import {
   declareLevelQueues,
@@ -21,7 +23,8 @@ import { BrokerParkingLot } from './adapters/rabbitmq/parking-lot.ts';
 import { Publisher } from './adapters/rabbitmq/publisher.ts';
 import { RetryCopies } from './adapters/rabbitmq/retry-copies.ts';
 import { AuthorizeCreditCard, type AuthorizeStreams } from './bolts/authorize-credit-card.ts';
-import type { OrderValues } from './bolts/order-values.ts';
+import { InquireAuthorization, type InquireStreams } from './bolts/inquire-authorization.ts';
+import type { AnnouncedValues, OrderValues } from './bolts/order-values.ts';
 import { ParkOrder } from './bolts/park-order.ts';
 import { ProcessedOrderNotification } from './bolts/processed-order-notification.ts';
 import type { WorkerConfig } from './config/config.ts';
@@ -32,6 +35,7 @@ import { orderScheme } from './order-scheme.ts';
 import { admitOpened } from './domain/admission.ts';
 import { asUpstreamSentIt } from './ports/copy-body.ts';
 import type { Log } from './ports/log.ts';
+import { UnresolvedOrdersSpout, type UnresolvedValues } from './spouts/unresolved-orders-spout.ts';
 import { readinessOf, type Readiness } from './telemetry/readiness.ts';
 import { sealedCopies } from './sealed-copies.ts';
 import type { BasicBolt } from './topology/bolt.ts';
@@ -64,6 +68,12 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     leaseMs: limits.leaseMs,
     keyWindowMs: gatewayConfig.keyWindowMs,
     softDeclineRetry: orders.softDeclineRetry,
+    inquiryWaitsMs: gatewayConfig.inquiryWaitsMs,
+  });
+  const unresolvedOrders = openUnresolvedOrders({
+    databaseUrl: database.url.reveal(),
+    holdMs: limits.messageTimeoutMs,
+    log,
   });
 
   // The gateway, behind what stops asking it while that makes no sense.
@@ -130,7 +140,13 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     gatewayWallMs: gatewayConfig.timeoutMs,
     recordingMarginMs: RECORDING_MARGIN_MS + NOTIFICATION_MARGIN_MS,
   });
-  const notify = new ProcessedOrderNotification({ notifier, book });
+  const unresolved = new UnresolvedOrdersSpout({
+    ...means,
+    orders: unresolvedOrders,
+    everyMs: resolverPaceMs(gatewayConfig.inquiryWaitsMs),
+  });
+  const inquire = new InquireAuthorization({ book, gateway: unguarded, log });
+  const notify = new ProcessedOrderNotification({ ...means, notifier, book });
   const park = new ParkOrder({ lot, book, log });
   // Bolts that wait for others all the time: as many at once as there can be trees.
   const concurrency = limits.maxSpoutPending;
@@ -146,9 +162,23 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
       streams: { processed: ['admission', 'message', 'notification'], parked: ['parked'] },
       concurrency,
     })
+    .spout('unresolved', {
+      spout: unresolved,
+      streams: { unresolved: ['orderId'] },
+      maxSpoutPending: MOST_INQUIRIES_AT_ONCE,
+    })
+    .bolt('inquire-authorization', {
+      create: (): BasicBolt<UnresolvedValues, InquireStreams> => inquire,
+      inputs: [{ from: 'unresolved', stream: 'unresolved', grouping: shuffle }],
+      streams: { processed: ['notification'] },
+      concurrency: MOST_INQUIRIES_AT_ONCE,
+    })
     .bolt('processed-order-notification', {
-      create: () => notify,
-      inputs: [{ from: 'authorize-credit-card', stream: 'processed', grouping: shuffle }],
+      create: (): BasicBolt<AnnouncedValues> => notify,
+      inputs: [
+        { from: 'authorize-credit-card', stream: 'processed', grouping: shuffle },
+        { from: 'inquire-authorization', stream: 'processed', grouping: shuffle },
+      ],
       concurrency,
     })
     .bolt('park-order', {
@@ -213,7 +243,7 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
       const report = await runner.drain(limits.drainMs);
       await Promise.all([announcements.close(), copies.close()]);
       await publishing.close();
-      await book.close({ deadlineMs: CLOSE_DEADLINE_MS });
+      await Promise.all([book.close({ deadlineMs: CLOSE_DEADLINE_MS }), unresolvedOrders.close()]);
       gateway.close();
       await unguarded.close();
       state = 'stopped';
@@ -225,6 +255,14 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
 const CLOSE_DEADLINE_MS = 5_000;
 /** Longer than the deadline of a retry copy under way. */
 const CLOSE_TIMEOUT_MS = 12_000;
+
+/** Charging comes first: inquiries take few of the gateway's connections. */
+const MOST_INQUIRIES_AT_ONCE = 8;
+
+/** Often enough that a wait of the schedule is kept about exactly, and rarely enough to cost nothing. */
+function resolverPaceMs([firstWaitMs = 0]: readonly number[]): number {
+  return Math.min(5_000, Math.max(200, firstWaitMs / 4));
+}
 
 /**
  * Ceilings of 1 s, 5 s, 25 s, 2 min, 10 min, 52 min, 1 h by default: each replay finds a level queue of about its wait.

@@ -169,6 +169,8 @@ function goOn(values: OrderValues, decision: Decision, emit: Emit): void {
         retryAfterMs: next.retryAfterMs,
       });
     case 'charge':
+    case 'inquire':
+    case 'void':
     case 'nothing':
       throw new Error(`bug: nothing follows for order ${order.orderId}, which is ${order.status}`);
   }

@@ -12,8 +12,11 @@ export type OrderValues = {
 /** What the spout emits for a message whose replays are used up. */
 export type ExhaustedValues = OrderValues & { readonly exhaustedBecause: string };
 
-/** An order that is decided and to be announced; its message goes along in case a person must look. */
-export type ProcessedValues = OrderValues & { readonly notification: OrderNotification };
+/** An order that is decided and to be announced. */
+export type AnnouncedValues = { readonly notification: OrderNotification };
+
+/** The same, from a message, which goes along in case a person must look. */
+export type ProcessedValues = OrderValues & AnnouncedValues;
 
 /** An order for the parking lot. */
 export type ParkedValues = { readonly parked: ParkedOrder };

@@ -4,7 +4,7 @@ import type { OrderBook } from '../ports/order-book.ts';
 import type { ParkedOrder, ParkingLot } from '../ports/parking-lot.ts';
 import type { BasicBolt, ErrorValues } from '../topology/bolt.ts';
 import type { Tuple } from '../topology/tuple.ts';
-import type { ExhaustedValues, OrderValues, ParkedValues } from './order-values.ts';
+import type { AnnouncedValues, ExhaustedValues, OrderValues, ParkedValues } from './order-values.ts';
 
 /**
  * Gives an order to a person: the copy is in the parking lot before the tree completes and the message leaves the
@@ -23,6 +23,12 @@ export class ParkOrder implements BasicBolt<ParkedValues | ExhaustedValues | Err
   }
 
   async execute(tuple: Tuple<ParkedValues | ExhaustedValues | ErrorValues>): Promise<void> {
+    if (isWithoutMessage(tuple.values)) {
+      const { values, error: err } = tuple.values;
+      const { orderId } = values.notification.body;
+      this.#log.error({ orderId, err }, 'the resolver could not announce an order: it stays due for it');
+      return;
+    }
     const parked = parkedOrderOf(tuple.values);
     await this.#lot.park(parked);
     const { orderId, reason } = parked;
@@ -34,8 +40,15 @@ export class ParkOrder implements BasicBolt<ParkedValues | ExhaustedValues | Err
 function parkedOrderOf(values: ParkedValues | ExhaustedValues | ErrorValues): ParkedOrder {
   if (isParked(values)) return values.parked;
   if (isExhausted(values)) return asParked(values, 'replays_exhausted', values.exhaustedBecause);
-  // Error streams carry the values of the bolts upstream, and those all have the order in them.
+  // Error streams carry the values of the bolts upstream, and these all have the order in them.
   return asParked(values.values as OrderValues, 'worker_error', textOf(values.error));
+}
+
+/** The resolver's orders have none: there is nothing to put into the parking lot. */
+function isWithoutMessage(
+  values: ParkedValues | ExhaustedValues | ErrorValues,
+): values is ErrorValues & { readonly values: AnnouncedValues } {
+  return 'values' in values && 'notification' in values.values && !('message' in values.values);
 }
 
 function isParked(values: ParkedValues | ExhaustedValues | ErrorValues): values is ParkedValues {

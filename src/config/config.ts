@@ -28,6 +28,7 @@ export interface Config {
     readonly apiKey: Secret;
     readonly timeoutMs: number;
     readonly keyWindowMs: number;
+    readonly inquiryWaitsMs: readonly number[];
     readonly connections: number;
   };
   readonly orders: {
@@ -145,6 +146,7 @@ const parts: { readonly [G in Group]: z.ZodType<Config[G]> } = {
     apiKey: gateway.CARDAUTH_GATEWAY_API_KEY,
     timeoutMs: gateway.CARDAUTH_GATEWAY_TIMEOUT_MS,
     keyWindowMs: gateway.CARDAUTH_GATEWAY_KEY_WINDOW_HOURS,
+    inquiryWaitsMs: Object.freeze(gateway.CARDAUTH_INQUIRY_WAITS_MS),
     connections: gateway.CARDAUTH_GATEWAY_CONNECTIONS,
   })),
   orders: groups.orders.transform((orders) => ({

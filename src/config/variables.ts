@@ -133,6 +133,13 @@ export const groups = {
       description: 'How long after the first send the same idempotency key may be sent again.',
       example: '23',
     }),
+    CARDAUTH_INQUIRY_WAITS_MS: variable(ascendingList({ min: 100, max: 7 * dayMs, maxItems: 32 }), {
+      default: '15000,60000,300000,1800000,7200000,43200000,86400000',
+      rule: '1-32 ascending whole numbers, comma-separated, each from 100 to 604800000 (7 days)',
+      description:
+        'Waits before the gateway is asked again about an order without a verdict; after the last one a person looks.',
+      example: '15000,300000,7200000',
+    }),
     CARDAUTH_GATEWAY_CONNECTIONS: variable(wholeNumber(1, 4096), {
       default: '512',
       rule: 'a whole number, 1-4096',

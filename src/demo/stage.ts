@@ -84,6 +84,7 @@ export async function setUpStage(
       CARDAUTH_FINGERPRINT_KEY: randomBytes(16).toString('hex'),
       CARDAUTH_RETRY_LEVELS_MS: RETRY_LEVELS_MS.join(','),
       CARDAUTH_MAX_ATTEMPTS: '5',
+      CARDAUTH_INQUIRY_WAITS_MS: '1000,2000,4000,8000',
       CARDAUTH_HTTP_PORT: '0',
     };
     return {

@@ -22,6 +22,8 @@ export interface NotificationBody {
   readonly authorizationId: string | null;
   /** ISO 8601, when the order was decided. */
   readonly occurredAt: string;
+  /** ISO 8601, until when the approved hold can be captured; null where the gateway does not say, and for denials. */
+  readonly authorizationExpiresAt: string | null;
 }
 
 /** The notification of `order`, which must be decided. */
@@ -44,6 +46,11 @@ export function notificationOf(order: StoredOrder & { readonly status: TerminalS
       currency: order.currency,
       authorizationId: order.gatewayReference ?? null,
       occurredAt: new Date(order.decidedAtMs).toISOString(),
+      authorizationExpiresAt: isoTime(order.authorizationExpiresAtMs),
     },
   };
+}
+
+function isoTime(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString();
 }

@@ -14,7 +14,16 @@
  *
  * test/domain/order-states.test.ts prints the status x fact table and compares it.
  */
-import type { Approved, AuthorizationOutcome, Contradicted, Declined } from './outcome.ts';
+import type {
+  Approved,
+  AuthorizationOutcome,
+  Contradicted,
+  Declined,
+  InquiryOutcome,
+  Unanswered,
+  Undecided,
+  VoidOutcome,
+} from './outcome.ts';
 import type { DecisionParkReason, OrderTerms } from './order.ts';
 import { nextTry, type SoftDeclineRetry } from './soft-declines.ts';
 
@@ -29,6 +38,8 @@ export interface StoredOrder extends OrderTerms {
   readonly attempts: number;
   readonly attempt: Attempt | undefined;
   readonly gatewayReference: string | undefined;
+  /** Until when the approved hold can be captured, where the gateway says so. */
+  readonly authorizationExpiresAtMs: number | undefined;
   readonly decidedAtMs: number | undefined;
   readonly notifiedAtMs: number | undefined;
   /** Declined softly, and not to be claimed again before; undefined when it does not wait for that. */
@@ -55,6 +66,22 @@ export interface Attempt {
   readonly state: 'open' | 'approved' | 'declined' | 'review';
   /** Decline class, for policies and people. */
   readonly declineClass: 'hard' | 'soft' | 'unknown' | undefined;
+  /** How often the gateway was asked what became of it and had no verdict: the place in the schedule. */
+  readonly inquiries: number;
+  /**
+   * When the resolver looks at the order next, message or no message: to ask the gateway while there is no verdict, to
+   * give a hold back, to announce a decision that nobody may be left to announce. undefined: nothing to do for it.
+   */
+  readonly resolveDueMs: number | undefined;
+  /** A hold that must not stand. */
+  readonly voiding: Voiding | undefined;
+}
+
+export interface Voiding {
+  readonly reference: string;
+  readonly state: 'due' | 'confirmed' | 'refused';
+  /** Requests that brought no confirmation. */
+  readonly tries: number;
 }
 
 /** What was learned about an order. */
@@ -73,7 +100,23 @@ export type OrderFact =
   /** Downstream confirmed the notification of this status and generation. */
   | { readonly kind: 'notified'; readonly generation: number; readonly status: TerminalStatus }
   /** The message was handed to a person. */
-  | { readonly kind: 'parked'; readonly reason: string };
+  | { readonly kind: 'parked'; readonly reason: string }
+  /** The resolver comes by. */
+  | { readonly kind: 'resolve' }
+  /** What the gateway said of `generation` when it was asked; `inquiry`: which place of the schedule that was. */
+  | {
+      readonly kind: 'inquired';
+      readonly generation: number;
+      readonly inquiry: number;
+      readonly outcome: InquiryOutcome;
+    }
+  /** What came of giving the hold `reference` back. */
+  | {
+      readonly kind: 'voided';
+      readonly generation: number;
+      readonly reference: string;
+      readonly outcome: VoidOutcome;
+    };
 
 /** What the decision depends on besides the order and the fact. */
 export interface DecisionContext {
@@ -86,6 +129,8 @@ export interface DecisionContext {
   readonly leaseMs: number;
   /** How long after its first use a key may be sent again. */
   readonly keyWindowMs: number;
+  /** Waits before the first, second, ... inquiry of an order without a verdict; after the last one a person looks. */
+  readonly inquiryWaitsMs: readonly number[];
   /** Whether and when soft declines are tried again; undefined: never. */
   readonly softDeclineRetry?: SoftDeclineRetry | undefined;
 }
@@ -98,6 +143,22 @@ export type NextStep =
       readonly idempotencyKey: string;
       readonly generation: number;
       readonly claim: number;
+    }
+  /** Ask the gateway what became of the authorization, without charging anything; then bring the answer. */
+  | {
+      readonly step: 'inquire';
+      readonly idempotencyKey: string;
+      readonly generation: number;
+      readonly inquiry: number;
+      /** The gateway's id of it, where it is known. */
+      readonly reference: string | undefined;
+    }
+  /** Give the hold back, under a key of its own; then bring the answer. */
+  | {
+      readonly step: 'void';
+      readonly idempotencyKey: string;
+      readonly generation: number;
+      readonly reference: string;
     }
   /** The order is decided: announce it. */
   | { readonly step: 'announce' }
@@ -134,8 +195,13 @@ export function decide(order: StoredOrder | undefined, fact: OrderFact, context:
     case 'notified':
       return markNotified(order, fact, context);
     case 'parked':
-      // Where the message waits is no state of the order; the history keeps it.
-      return unchanged(order, { step: 'nothing' });
+      return notePlace(order, context);
+    case 'resolve':
+      return resolve(order, context);
+    case 'inquired':
+      return recordInquiry(order, fact, context);
+    case 'voided':
+      return recordVoid(order, fact, context);
   }
 }
 
@@ -173,9 +239,14 @@ function claimOpenAttempt(order: StoredOrder, context: DecisionContext): Decisio
   const maybeSent = attempt.maybeSent || interrupted;
   if (keyIsTooOld(attempt, context)) {
     const detail =
-      'the idempotency key is too old to be sent again, and no verdict is known: ask the gateway';
+      'the idempotency key is too old to be sent again, and no verdict is known: the gateway is asked';
     const next = {
-      ...withAttempt(order, { maybeSent, state: 'review', leaseUntilMs: undefined }),
+      ...withAttempt(order, {
+        maybeSent,
+        state: 'review',
+        leaseUntilMs: undefined,
+        resolveDueMs: earlier(attempt.resolveDueMs, context.nowMs),
+      }),
       ...reviewed('key_window_passed'),
     };
     return changed(order, next, { step: 'park', reason: 'key_window_passed', detail });
@@ -225,6 +296,9 @@ function holdClaim(order: StoredOrder, context: DecisionContext): Decision {
     maybeSent: previous?.maybeSent ?? false,
     state: 'open',
     declineClass: undefined,
+    inquiries: previous?.inquiries ?? 0,
+    resolveDueMs: previous?.resolveDueMs ?? context.nowMs + context.leaseMs + firstWaitMs(context),
+    voiding: undefined,
   };
   const next: StoredOrder = {
     ...order,
@@ -289,7 +363,7 @@ function recordOutcome(
     case 'ready-to-ship':
       return unchanged(order, { step: 'announce' }, contradictionOfApproval(order, fact.outcome));
     case 'denied':
-      return unchanged(order, { step: 'announce' }, contradictionOfDenial(fact.outcome));
+      return hearAfterDenial(order, order.attempt, fact.outcome, { step: 'announce' }, context);
     case 'review':
       return hearInReview(order, fact.outcome);
   }
@@ -304,19 +378,9 @@ function settleAttempt(
   const { outcome } = fact;
   switch (outcome.kind) {
     case 'approved':
-      return changed(order, approved(order, outcome.reference, context), { step: 'announce' });
     case 'declined':
-      return recordDecline(order, outcome, context);
     case 'contradicted':
-      return changed(
-        order,
-        {
-          ...giveToReview(order, outcome.reason),
-          gatewayReference: outcome.reference ?? order.gatewayReference,
-        },
-        parkForReview(outcome.reason),
-        `the gateway's answer contradicts the order: ${outcome.reason}`,
-      );
+      return settle(order, attempt, outcome, context);
     case 'rejected':
       return changed(
         order,
@@ -326,20 +390,73 @@ function settleAttempt(
     case 'unavailable':
       return releaseUnsent(order, attempt, fact.claim, outcome);
     case 'unknown':
-      return releaseUnknown(order, attempt, fact.claim, outcome);
+      return releaseUnknown(order, attempt, fact.claim, outcome, context);
   }
 }
 
-function recordDecline(order: StoredOrder, outcome: Declined, context: DecisionContext): Decision {
+/** A verdict, whether it came as the answer to the authorization or to a question about it. */
+function settle(
+  order: StoredOrder,
+  attempt: Attempt,
+  outcome: Approved | Declined | Contradicted,
+  context: DecisionContext,
+): Decision {
+  switch (outcome.kind) {
+    case 'approved':
+      return changed(order, approved(order, outcome, context), { step: 'announce' });
+    case 'declined':
+      return recordDecline(order, attempt, outcome, context);
+    case 'contradicted':
+      return changed(
+        order,
+        {
+          ...giveToReview(order, outcome.reason, followUp(outcome, context)),
+          gatewayReference: outcome.reference ?? order.gatewayReference,
+        },
+        parkForReview(outcome.reason),
+        `the gateway's answer contradicts the order: ${outcome.reason}`,
+      );
+  }
+}
+
+/**
+ * What can be done about a contradiction without a person: a part of the amount is given back, since it may never be
+ * shipped on; behind a reused key may be the order's own first request, so the gateway is asked. Money in another
+ * amount, currency or name is left as it is.
+ */
+function followUp({ reason, reference }: Contradicted, context: DecisionContext): Partial<Attempt> {
+  if (reason === 'partial_approval' && reference !== undefined) return voidNow(reference, context);
+  if (reason === 'key_reused') return { resolveDueMs: context.nowMs + firstWaitMs(context) };
+  return {};
+}
+
+function voidNow(reference: string, { nowMs }: DecisionContext): Partial<Attempt> {
+  return { voiding: { reference, state: 'due', tries: 0 }, resolveDueMs: nowMs };
+}
+
+function recordDecline(
+  order: StoredOrder,
+  attempt: Attempt,
+  outcome: Declined,
+  context: DecisionContext,
+): Decision {
   const declined: StoredOrder = {
-    ...withAttempt(order, { state: 'declined', declineClass: outcome.class, leaseUntilMs: undefined }),
+    ...withAttempt(order, {
+      state: 'declined',
+      declineClass: outcome.class,
+      leaseUntilMs: undefined,
+      resolveDueMs: undefined,
+    }),
     gatewayReference: outcome.reference ?? order.gatewayReference,
   };
   const { softDeclineRetry, nowMs } = context;
   const soFar = { declines: order.generation, untilMs: order.retryUntilMs };
   const next = softDeclineRetry && nextTry(outcome, soFar, softDeclineRetry, nowMs);
   if (next === undefined) {
-    return changed(order, denied(declined, outcome.reason, context), { step: 'announce' });
+    const resolveDueMs = announcementDueMs(attempt, context);
+    return changed(order, denied(withAttempt(declined, { resolveDueMs }), outcome.reason, context), {
+      step: 'announce',
+    });
   }
   const waiting: StoredOrder = {
     ...declined,
@@ -375,7 +492,10 @@ function releaseUnsent(
   // Proven never sent: the key's window has not begun.
   return changed(
     order,
-    { ...withAttempt(order, { leaseUntilMs: undefined, keyUsedSinceMs: undefined }), status: 'received' },
+    {
+      ...withAttempt(order, { leaseUntilMs: undefined, keyUsedSinceMs: undefined, resolveDueMs: undefined }),
+      status: 'received',
+    },
     next,
   );
 }
@@ -385,6 +505,7 @@ function releaseUnknown(
   attempt: Attempt,
   claimNumber: number,
   outcome: Extract<AuthorizationOutcome, { kind: 'unknown' }>,
+  context: DecisionContext,
 ): Decision {
   const next = retry(outcome.cause, outcome);
   if (claimNumber !== attempt.claim) {
@@ -392,9 +513,14 @@ function releaseUnknown(
       ? unchanged(order, next)
       : changed(order, withAttempt(order, { maybeSent: true }), next);
   }
+  const resolveDueMs = earlier(attempt.resolveDueMs, context.nowMs + waitMs(attempt, context));
   return changed(
     order,
-    { ...withAttempt(order, { leaseUntilMs: undefined, maybeSent: true }), status: 'authorization-unknown' },
+    {
+      ...withAttempt(order, { leaseUntilMs: undefined, maybeSent: true, resolveDueMs }),
+      status: 'authorization-unknown',
+      gatewayReference: outcome.reference ?? order.gatewayReference,
+    },
     next,
   );
 }
@@ -407,7 +533,7 @@ function retry(errorClass: string, outcome: { retryAfterMs?: number; detail: str
 /** Declined, and to be tried again: its request may still be answered a second time. */
 function hearBetweenTries(
   order: StoredOrder,
-  outcome: AuthorizationOutcome,
+  outcome: AuthorizationOutcome | InquiryOutcome,
   context: DecisionContext,
 ): Decision {
   if (outcome.kind === 'approved' || outcome.kind === 'contradicted') {
@@ -417,7 +543,7 @@ function hearBetweenTries(
 }
 
 /** A late answer to an earlier try; no generation but the current one can be claimed. */
-function hearOfOtherGeneration(order: StoredOrder, fact: OutcomeFact): Decision {
+function hearOfOtherGeneration(order: StoredOrder, fact: OutcomeFact | InquiryFact): Decision {
   const { outcome, generation } = fact;
   const money = outcome.kind === 'approved' || outcome.kind === 'contradicted' ? outcome : undefined;
   const when = `for generation ${generation}, when generation ${order.generation} had begun`;
@@ -456,14 +582,20 @@ function comeBack(detail: string): NextStep {
 }
 
 /** The order was removed, or restored from an old backup, under the request: claimed anew, the same key finds its answer. */
-function neverClaimed(order: StoredOrder | undefined, outcome: AuthorizationOutcome): Decision {
+function neverClaimed(
+  order: StoredOrder | undefined,
+  outcome: AuthorizationOutcome | InquiryOutcome,
+): Decision {
   const reference =
     'reference' in outcome ? ` (${outcome.kind}, ${outcome.reference ?? 'without a reference'})` : '';
   const what = `an outcome${reference} for an order that was never claimed`;
   return unchanged(order, comeBack(what), what);
 }
 
-function contradictionOfApproval(order: StoredOrder, outcome: AuthorizationOutcome): string | undefined {
+function contradictionOfApproval(
+  order: StoredOrder,
+  outcome: AuthorizationOutcome | InquiryOutcome,
+): string | undefined {
   if (outcome.kind === 'approved' && outcome.reference !== order.gatewayReference) {
     return `a second approval (${outcome.reference}) of an order approved as ${order.gatewayReference ?? 'unknown'}`;
   }
@@ -473,16 +605,31 @@ function contradictionOfApproval(order: StoredOrder, outcome: AuthorizationOutco
   return undefined;
 }
 
-function contradictionOfDenial(outcome: AuthorizationOutcome): string | undefined {
-  if (outcome.kind === 'approved')
-    return `an approval (${outcome.reference}) came after the order was denied: void it`;
-  if (outcome.kind === 'contradicted') return `${contradiction(outcome)} came after the denial`;
-  return undefined;
+/** Downstream knows the order as denied: a hold that comes up after all is given back. */
+function hearAfterDenial(
+  order: StoredOrder,
+  attempt: Attempt,
+  outcome: AuthorizationOutcome | InquiryOutcome,
+  next: NextStep,
+  context: DecisionContext,
+): Decision {
+  if (outcome.kind === 'contradicted')
+    return unchanged(order, next, `${contradiction(outcome)} came after the denial`);
+  if (outcome.kind !== 'approved') return unchanged(order, next);
+  const { reference } = outcome;
+  if (attempt.voiding?.reference === reference) return unchanged(order, next);
+  const alarm = `an approval (${reference}) came after the order was denied`;
+  if (attempt.voiding !== undefined)
+    return unchanged(order, next, `${alarm}, and not the first one: void it`);
+  return changed(order, withAttempt(order, voidNow(reference, context)), next, `${alarm}: it is voided`);
 }
 
 /** It stays in review, but money at the gateway goes on record: the alarm alone could be missed. */
-function hearInReview(order: StoredOrder, outcome: AuthorizationOutcome): Decision {
-  const next = parkForReview(order.statusReason ?? 'review');
+function hearInReview(
+  order: StoredOrder,
+  outcome: AuthorizationOutcome | InquiryOutcome,
+  next: NextStep = parkForReview(order.statusReason ?? 'review'),
+): Decision {
   if (outcome.kind === 'declined')
     return unchanged(order, next, 'a decline came while the order is in review');
   if (outcome.kind !== 'approved' && outcome.kind !== 'contradicted') return unchanged(order, next);
@@ -516,7 +663,224 @@ function markNotified(
     );
   }
   if (order.notifiedAtMs !== undefined) return unchanged(order, { step: 'nothing' });
-  return changed(order, { ...order, notifiedAtMs: context.nowMs }, { step: 'nothing' });
+  const { attempt } = order;
+  const isDone = attempt?.resolveDueMs === undefined || attempt.voiding?.state === 'due';
+  const after = isDone ? order : withAttempt(order, { resolveDueMs: undefined });
+  return changed(order, { ...after, notifiedAtMs: context.nowMs }, { step: 'nothing' });
+}
+
+// --- parked -------------------------------------------------------------------------------------------------------
+
+/**
+ * Where the message waits is no state of the order; the history keeps it. But with the message the announcement of a
+ * decided order may be gone: the resolver sees to that.
+ */
+function notePlace(order: StoredOrder | undefined, context: DecisionContext): Decision {
+  if (order?.attempt === undefined || !isUnannounced(order)) return unchanged(order, { step: 'nothing' });
+  const resolveDueMs = earlier(order.attempt.resolveDueMs, context.nowMs + firstWaitMs(context));
+  return changed(order, withAttempt(order, { resolveDueMs }), { step: 'nothing' });
+}
+
+// --- resolve -----------------------------------------------------------------------------------------------------
+
+/** What the resolver does about an order that is due: it asks, gives back and announces, and never charges. */
+function resolve(order: StoredOrder | undefined, { nowMs }: DecisionContext): Decision {
+  const attempt = order?.attempt;
+  if (order === undefined || attempt?.resolveDueMs === undefined || attempt.resolveDueMs > nowMs)
+    return unchanged(order, { step: 'nothing' });
+  const { generation } = order;
+  const { idempotencyKey, inquiries: inquiry, voiding } = attempt;
+  if (voiding?.state === 'due') {
+    const { reference } = voiding;
+    return unchanged(order, {
+      step: 'void',
+      idempotencyKey: voidKeyOf(idempotencyKey),
+      generation,
+      reference,
+    });
+  }
+  if (isTerminal(order)) return unchanged(order, announceUnlessNotified(order));
+  const isClaimed = attempt.leaseUntilMs !== undefined && attempt.leaseUntilMs > nowMs;
+  if (isClaimed || !isAskedAbout(order)) return unchanged(order, { step: 'nothing' });
+  const { gatewayReference: reference } = order;
+  return unchanged(order, { step: 'inquire', idempotencyKey, generation, inquiry, reference });
+}
+
+function voidKeyOf(idempotencyKey: string): string {
+  return `${idempotencyKey}-void`;
+}
+
+/** Reasons for a review that the gateway's own word can end. */
+const ANSWERABLE: readonly (string | undefined)[] = ['key_window_passed', 'key_reused'];
+
+function isAskedAbout({ status, statusReason }: StoredOrder): boolean {
+  return (
+    status === 'authorizing' ||
+    status === 'authorization-unknown' ||
+    (status === 'review' && ANSWERABLE.includes(statusReason))
+  );
+}
+
+function announceUnlessNotified(order: StoredOrder): NextStep {
+  return isUnannounced(order) ? { step: 'announce' } : { step: 'nothing' };
+}
+
+function isUnannounced(order: StoredOrder): boolean {
+  return isTerminal(order) && order.notifiedAtMs === undefined;
+}
+
+// --- inquired ----------------------------------------------------------------------------------------------------
+
+type InquiryFact = Extract<OrderFact, { kind: 'inquired' }>;
+
+/** Whoever settles first, a replay or the resolver, wins; the other finds the order decided. */
+function recordInquiry(
+  order: StoredOrder | undefined,
+  fact: InquiryFact,
+  context: DecisionContext,
+): Decision {
+  const { outcome } = fact;
+  if (order?.attempt === undefined) return neverClaimed(order, outcome);
+  if (fact.generation !== order.generation) return hearOfOtherGeneration(order, fact);
+  switch (order.status) {
+    case 'ready-to-ship':
+      return unchanged(order, announceUnlessNotified(order), contradictionOfApproval(order, outcome));
+    case 'denied':
+      return hearAfterDenial(order, order.attempt, outcome, announceUnlessNotified(order), context);
+    case 'received':
+      if (order.attempt.state === 'declined') return hearBetweenTries(order, outcome, context);
+      break;
+    case 'authorizing':
+    case 'authorization-unknown':
+    case 'review':
+      break;
+  }
+  if (order.status === 'review' && !isAskedAbout(order))
+    return hearInReview(order, outcome, { step: 'nothing' });
+  switch (outcome.kind) {
+    case 'approved':
+    case 'declined':
+    case 'contradicted':
+      return settle(order, order.attempt, outcome, context);
+    case 'undecided':
+    case 'unanswered':
+      return askAgain(order, order.attempt, { ...fact, outcome }, context);
+  }
+}
+
+/** Of two who asked at the same time, the second finds the schedule moved on. */
+function askAgain(
+  order: StoredOrder,
+  attempt: Attempt,
+  { inquiry, outcome }: InquiryFact & { readonly outcome: Undecided | Unanswered },
+  context: DecisionContext,
+): Decision {
+  const nothing = { step: 'nothing' } as const;
+  if (inquiry !== attempt.inquiries || attempt.resolveDueMs === undefined) return unchanged(order, nothing);
+  if (outcome.kind === 'unanswered') {
+    const resolveDueMs = context.nowMs + soonMs(inquiry, outcome, context);
+    return changed(order, withAttempt(order, { resolveDueMs }), nothing);
+  }
+
+  const inquiries = inquiry + 1;
+  if (isLastInquiry(order, attempt, outcome, context)) {
+    const reason = order.status === 'review' ? order.statusReason : undefined;
+    const after = giveToReview(withAttempt(order, { inquiries }), reason ?? 'not_resolved');
+    const detail = `no verdict after asking the gateway ${inquiries} times; the last time: ${outcome.detail}`;
+    return changed(order, after, parkForReview(detail));
+  }
+  const resolveDueMs = context.nowMs + waitMs({ inquiries }, context);
+  const gatewayReference = order.gatewayReference ?? outcome.reference;
+  return changed(order, { ...withAttempt(order, { inquiries, resolveDueMs }), gatewayReference }, nothing);
+}
+
+/** A gateway that cannot be asked leaves only the same-key resend, for as long as its window lasts. */
+function isLastInquiry(
+  order: StoredOrder,
+  attempt: Attempt,
+  { cause }: Undecided,
+  context: DecisionContext,
+): boolean {
+  return cause === 'cannot_be_asked'
+    ? order.status === 'review' || keyIsTooOld(attempt, context)
+    : attempt.inquiries + 1 >= context.inquiryWaitsMs.length;
+}
+
+// --- voided ------------------------------------------------------------------------------------------------------
+
+function recordVoid(
+  order: StoredOrder | undefined,
+  fact: Extract<OrderFact, { kind: 'voided' }>,
+  context: DecisionContext,
+): Decision {
+  const voiding = order?.attempt?.voiding;
+  if (order === undefined || fact.generation !== order.generation)
+    return unchanged(order, { step: 'nothing' });
+  const next = announceUnlessNotified(order);
+  if (voiding?.reference !== fact.reference || voiding.state !== 'due') return unchanged(order, next);
+  const { outcome } = fact;
+  const { nowMs } = context;
+  const resolveDueMs = isUnannounced(order) ? nowMs + firstWaitMs(context) : undefined;
+  switch (outcome.kind) {
+    case 'voided':
+      return changed(
+        order,
+        withAttempt(order, { voiding: { ...voiding, state: 'confirmed' }, resolveDueMs }),
+        next,
+      );
+    case 'refused':
+      return changed(
+        order,
+        withAttempt(order, { voiding: { ...voiding, state: 'refused' }, resolveDueMs }),
+        next,
+        `the hold ${voiding.reference} cannot be voided: ${outcome.detail}`,
+      );
+    case 'unanswered': {
+      const tries = voiding.tries + 1;
+      return changed(
+        order,
+        withAttempt(order, {
+          voiding: { ...voiding, tries },
+          resolveDueMs: nowMs + soonMs(voiding.tries, outcome, context),
+        }),
+        next,
+      );
+    }
+  }
+}
+
+// --- the resolver's schedule -------------------------------------------------------------------------------------
+
+function waitMs({ inquiries }: Pick<Attempt, 'inquiries'>, { inquiryWaitsMs }: DecisionContext): number {
+  return inquiryWaitsMs[inquiries] ?? inquiryWaitsMs.at(-1) ?? 0;
+}
+
+function firstWaitMs(context: DecisionContext): number {
+  return waitMs({ inquiries: 0 }, context);
+}
+
+/** A question that nobody answered is not a place in the schedule, and is put again before long. */
+const LONGEST_SILENCE_MS = 300_000;
+
+function soonMs(
+  tries: number,
+  { retryAfterMs = 0 }: { readonly retryAfterMs?: number },
+  context: DecisionContext,
+): number {
+  return Math.max(retryAfterMs, Math.min(waitMs({ inquiries: tries }, context), LONGEST_SILENCE_MS));
+}
+
+/**
+ * After an order was without a verdict its message may be gone by the time that one is there: the resolver makes sure
+ * that it is announced. Otherwise the message that brought it is still there to do so.
+ */
+function announcementDueMs(attempt: Attempt, context: DecisionContext): number | undefined {
+  const wasUnknown = attempt.maybeSent || attempt.inquiries > 0 || attempt.state === 'review';
+  return wasUnknown ? context.nowMs + firstWaitMs(context) : undefined;
+}
+
+function earlier(one: number | undefined, other: number): number {
+  return Math.min(one ?? other, other);
 }
 
 // --- pieces ------------------------------------------------------------------------------------------------------
@@ -531,6 +895,7 @@ function admitted(terms: OrderTerms): StoredOrder {
     attempts: 0,
     attempt: undefined,
     gatewayReference: undefined,
+    authorizationExpiresAtMs: undefined,
     decidedAtMs: undefined,
     notifiedAtMs: undefined,
     retryAtMs: undefined,
@@ -539,12 +904,15 @@ function admitted(terms: OrderTerms): StoredOrder {
   };
 }
 
-function approved(order: StoredOrder, reference: string, context: DecisionContext): StoredOrder {
+function approved(order: StoredOrder, outcome: Approved, context: DecisionContext): StoredOrder {
+  const { attempt } = order;
+  const resolveDueMs = attempt && announcementDueMs(attempt, context);
   return {
-    ...withAttempt(order, { state: 'approved', leaseUntilMs: undefined }),
+    ...withAttempt(order, { state: 'approved', leaseUntilMs: undefined, resolveDueMs }),
     status: 'ready-to-ship',
     statusReason: undefined,
-    gatewayReference: reference,
+    gatewayReference: outcome.reference,
+    authorizationExpiresAtMs: outcome.expiresAtMs,
     decidedAtMs: context.nowMs,
   };
 }
@@ -559,8 +927,9 @@ function denied(order: StoredOrder, reason: string, context: DecisionContext): S
   };
 }
 
-function giveToReview(order: StoredOrder, reason: string): StoredOrder {
-  return { ...withAttempt(order, { state: 'review', leaseUntilMs: undefined }), ...reviewed(reason) };
+function giveToReview(order: StoredOrder, reason: string, change: Partial<Attempt> = {}): StoredOrder {
+  const handedOver = { state: 'review', leaseUntilMs: undefined, resolveDueMs: undefined } as const;
+  return { ...withAttempt(order, { ...handedOver, ...change }), ...reviewed(reason) };
 }
 
 function reviewed(reason: string): { readonly status: 'review'; readonly statusReason: string } {
@@ -587,6 +956,11 @@ function changed(before: StoredOrder, after: StoredOrder, next: NextStep, alarm?
 function unchanged(order: StoredOrder | undefined, next: NextStep, alarm?: string): Decision {
   return { order, next, alarm };
 }
+
+/** Waits before the inquiries of an order without a verdict, unless configured otherwise: 15 s to 24 h. */
+export const INQUIRY_WAITS_MS: readonly number[] = [
+  15_000, 60_000, 300_000, 1_800_000, 7_200_000, 43_200_000, 86_400_000,
+];
 
 /** Decided: only the announcement is left. */
 export function isTerminal(order: StoredOrder): order is StoredOrder & { readonly status: TerminalStatus } {

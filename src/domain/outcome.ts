@@ -9,6 +9,8 @@ export interface Approved {
   readonly kind: 'approved';
   /** The gateway's own id of the authorization. */
   readonly reference: string;
+  /** Until when the hold can be captured, milliseconds since the epoch; undefined: the gateway does not say. */
+  readonly expiresAtMs?: number;
 }
 
 /** The issuer or the gateway's business logic said no. Nothing was charged. */
@@ -34,6 +36,7 @@ export interface Contradicted {
     | 'currency_mismatch'
     | 'order_mismatch'
     | 'partial_approval'
+    | 'several_approvals'
     | 'key_reused'
     | 'reference_reused';
   readonly reference?: string;
@@ -66,6 +69,40 @@ export interface Unknown {
     | 'unreadable_answer'
     | 'pending'
     | 'key_in_use';
+  /** Of an authorization that the gateway knows and has not decided. */
+  readonly reference?: string;
   readonly retryAfterMs?: number;
   readonly detail: string;
 }
+
+/**
+ * What the gateway says when it is asked what became of an authorization. A verdict counts as if it had been the
+ * answer to the authorization itself; everything else leaves it open.
+ */
+export type InquiryOutcome = Approved | Declined | Contradicted | Undecided | Unanswered;
+
+/**
+ * No verdict. `not_found` is never taken for "not charged", however often it is heard: the gateway's search lags, and a
+ * request that is still on its way may arrive after it. So it can only lead to a person, never to another charge.
+ */
+export interface Undecided {
+  readonly kind: 'undecided';
+  readonly cause: 'not_found' | 'pending' | 'cannot_be_asked';
+  readonly reference?: string;
+  readonly detail: string;
+}
+
+/** The question itself came to nothing: ask again. */
+export interface Unanswered {
+  readonly kind: 'unanswered';
+  readonly retryAfterMs?: number;
+  readonly detail: string;
+}
+
+/** What came of giving a hold back. */
+export type VoidOutcome =
+  /** The gateway confirms that it holds nothing and never will. */
+  | { readonly kind: 'voided' }
+  /** It says that this cannot be done, because it was captured for example: a person must look. */
+  | { readonly kind: 'refused'; readonly detail: string }
+  | Unanswered;

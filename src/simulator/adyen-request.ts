@@ -21,6 +21,7 @@ export function readAdyenRequest({ method, target: path, headers, body }: RawReq
     authorization: undefined,
     apiKey: single(headers['x-api-key']),
     stripeVersion: undefined,
+    expandsCharge: false,
     idempotencyKey: single(headers['idempotency-key']),
     cardNumber,
     last4: (cardNumber ?? (token === undefined ? undefined : cardOfToken(token)?.number))?.slice(-4),

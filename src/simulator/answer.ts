@@ -40,23 +40,25 @@ export interface Rendered {
   readonly body: string;
 }
 
-export function render(answer: Answer): Rendered {
+/** `expandsCharge`: the request asked for the charge behind an intent instead of its id. */
+export function render(answer: Answer, expandsCharge = false): Rendered {
+  const body = (intent: Intent): object => intentBody(intent, expandsCharge);
   switch (answer.kind) {
     case 'intent':
-      return json(200, intentBody(answer.intent));
+      return json(200, body(answer.intent));
     case 'declined':
-      return json(402, declineBody(answer.intent), DO_NOT_RETRY);
+      return json(402, declineBody(answer.intent, body), DO_NOT_RETRY);
     case 'list':
       return json(200, {
         object: 'list',
-        data: answer.intents.map(intentBody),
+        data: answer.intents.map(body),
         has_more: answer.hasMore,
         url: answer.url,
       });
     case 'search':
       return json(200, {
         object: 'search_result',
-        data: answer.intents.map(intentBody),
+        data: answer.intents.map(body),
         has_more: answer.hasMore,
         next_page: null,
         url: '/v1/payment_intents/search',
@@ -129,11 +131,11 @@ export function keyMismatch(key: string): ErrorAnswer {
   };
 }
 
-function declineBody(intent: Intent): object {
+function declineBody(intent: Intent, body: (intent: Intent) => object): object {
   if (intent.decline === undefined)
     throw new Error(`intent ${intent.id} was answered as declined, but is not`);
   const suffix = intent.id.slice('pi_'.length);
-  return { error: { ...cardErrorBody(intent.decline, suffix), payment_intent: intentBody(intent) } };
+  return { error: { ...cardErrorBody(intent.decline, suffix), payment_intent: body(intent) } };
 }
 
 function json(status: number, body: object, headers: Readonly<Record<string, string>> = {}): Rendered {

@@ -163,7 +163,7 @@ const KNOWN_PARAMS: ReadonlySet<string> = new Set(
   (
     'amount currency allowed_payment_method_types amount_details application_fee_amount ' +
     'automatic_payment_methods capture_method confirm confirmation_method customer customer_account ' +
-    'description error_on_requires_action excluded_payment_method_types mandate mandate_data metadata ' +
+    'description error_on_requires_action excluded_payment_method_types expand mandate mandate_data metadata ' +
     'off_session on_behalf_of payment_details payment_method payment_method_configuration ' +
     'payment_method_data payment_method_options payment_method_types radar_options receipt_email ' +
     'return_url setup_future_usage shipping statement_descriptor statement_descriptor_suffix ' +

@@ -13,8 +13,8 @@ export function readRequest(raw: RawRequest): GatewayRequest {
   return ADYEN_PATH.test(raw.target) ? readAdyenRequest(raw) : readStripeRequest(raw);
 }
 
-export function renderFor(dialect: GatewayRequest['dialect'], answer: Answer): Rendered {
-  return dialect === 'adyen' ? renderAdyen(answer) : render(answer);
+export function renderFor(request: GatewayRequest, answer: Answer): Rendered {
+  return request.dialect === 'adyen' ? renderAdyen(answer) : render(answer, request.expandsCharge);
 }
 
 export function withDialectHeaders(

@@ -8,7 +8,7 @@ import type { GatewayRequest } from './gateway-request.ts';
 export type EdgeAnswerFault = Exclude<EdgeFault, { kind: 'drop-before-charge' | 'hold-before-charge' }>;
 
 export function edgeAnswer(fault: EdgeAnswerFault, request: GatewayRequest): Rendered {
-  const render = (answer: ErrorAnswer): Rendered => renderFor(request.dialect, answer);
+  const render = (answer: ErrorAnswer): Rendered => renderFor(request, answer);
   switch (fault.kind) {
     case '429':
       return render(rateLimited(fault.retryAfter));

@@ -49,7 +49,7 @@ async function askGateway(
   const { answer, replayed } = await execute(request, fault, context);
   logged.replayed = replayed;
   const onTheWire = fault !== undefined && isWireFault(fault) ? fault : undefined;
-  const rendered = renderFor(request.dialect, answer);
+  const rendered = renderFor(request, answer);
   deliver(response, withApiHeaders(rendered, request, context, replayed), onTheWire, context.holds);
 }
 

@@ -20,6 +20,8 @@ export interface GatewayRequest {
   readonly stripeVersion: string | undefined;
   /** POST only: the header means nothing on GET. */
   readonly idempotencyKey: string | undefined;
+  /** Asks for the charge behind an intent instead of its id: https://docs.stripe.com/api/expanding_objects */
+  readonly expandsCharge: boolean;
   readonly cardNumber: string | undefined;
   /** Of the card, or of the card behind a test token. */
   readonly last4: string | undefined;
@@ -54,6 +56,9 @@ export function readStripeRequest(raw: RawRequest): GatewayRequest {
     stripeVersion: single(raw.headers['stripe-version']),
     idempotencyKey: raw.method === 'POST' ? single(raw.headers['idempotency-key']) : undefined,
     chargedOrderId: params.get('metadata[order_id]'),
+    expandsCharge: [...params].some(
+      ([name, value]) => name.startsWith('expand[') && /^(data\.)?latest_charge$/.test(value),
+    ),
     cardNumber,
     last4: (cardNumber ?? (token === undefined ? undefined : cardOfToken(token)?.number))?.slice(-4),
   };

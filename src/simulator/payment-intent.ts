@@ -37,7 +37,7 @@ export function orderIdOf(intent: Intent): string | undefined {
 }
 
 /** Every member that the official client's type demands; a test compares the two. */
-export function intentBody(intent: Intent) {
+export function intentBody(intent: Intent, expandsCharge = false) {
   const { id, status, captureMethod } = intent;
   const suffix = id.slice('pi_'.length);
   const attempted = intent.heldMinor > 0 || intent.decline !== undefined;
@@ -64,7 +64,7 @@ export function intentBody(intent: Intent) {
     description: null,
     excluded_payment_method_types: null,
     last_payment_error: intent.decline === undefined ? null : cardErrorBody(intent.decline, suffix),
-    latest_charge: attempted ? `ch_${suffix}` : null,
+    latest_charge: !attempted ? null : expandsCharge ? chargeBody(intent, suffix) : `ch_${suffix}`,
     livemode: false,
     managed_payments: null,
     metadata: intent.metadata,
@@ -89,6 +89,26 @@ export function intentBody(intent: Intent) {
     status,
     transfer_data: null,
     transfer_group: null,
+  };
+}
+
+/**
+ * Visa's window for what the merchant initiates, as in https://docs.stripe.com/payments/place-a-hold-on-a-payment-method
+ * as of 2026-11; for all cards here.
+ */
+const HOLD_SECONDS = 4 * 86_400 + 18 * 3_600;
+
+/** An expanded charge, as far as it concerns the hold. */
+function chargeBody(intent: Intent, suffix: string): object {
+  const isHeld = intent.status === 'requires_capture';
+  return {
+    id: `ch_${suffix}`,
+    object: 'charge',
+    captured: intent.status === 'succeeded',
+    payment_method_details: {
+      type: 'card',
+      card: isHeld ? { capture_before: seconds(intent.createdAtMs) + HOLD_SECONDS } : {},
+    },
   };
 }
 

@@ -9,6 +9,8 @@ import { silent } from '../support/silent-log.ts';
 import { MemoryOrderBook } from '../support/memory-order-book.ts';
 import { message, order, terms, tuple } from './bolt-parts.ts';
 
+const NOW_MS = Date.UTC(2026, 0, 1);
+
 async function deniedOrder(book: MemoryOrderBook): Promise<OrderNotification> {
   const { order: stored } = await book.apply('9', {
     kind: 'refuse',
@@ -18,6 +20,8 @@ async function deniedOrder(book: MemoryOrderBook): Promise<OrderNotification> {
   assert.ok(stored !== undefined && isTerminal(stored));
   return notificationOf(stored);
 }
+
+const means = { clock: { wallMs: () => NOW_MS }, log: silent };
 
 const admitted = { admission: { kind: 'ok', order: order('9') }, message: message() } as const;
 
@@ -33,7 +37,7 @@ describe('ProcessedOrderNotification', () => {
         return new Promise<void>((resolve) => (confirm = resolve));
       },
     };
-    const run = new ProcessedOrderNotification({ notifier, book }).execute(
+    const run = new ProcessedOrderNotification({ ...means, notifier, book }).execute(
       tuple({ ...admitted, notification }),
     );
     assert.deepEqual(sent, [notification]);
@@ -47,9 +51,31 @@ describe('ProcessedOrderNotification', () => {
     const book = new MemoryOrderBook();
     const notification = await deniedOrder(book);
     const notifier = { notify: () => Promise.reject(new Error('unroutable')) };
-    const bolt = new ProcessedOrderNotification({ notifier, book });
+    const bolt = new ProcessedOrderNotification({ ...means, notifier, book });
     await assert.rejects(async () => bolt.execute(tuple({ ...admitted, notification })), /unroutable/);
     assert.equal(book.table.orders.get('9')?.notifiedAtMs, undefined);
+  });
+
+  it('warns, at every try, while an approved hold is about to expire', async () => {
+    for (const [leftMs, warning] of [
+      [24 * 3_600_000 + 1, undefined],
+      [24 * 3_600_000, 'announced late: the hold expires soon and must be captured at once'],
+      [0, 'announced too late: the hold has expired'],
+    ] as const) {
+      const book = new MemoryOrderBook();
+      await book.apply('9', { kind: 'claim', terms: terms('9') });
+      const outcome = { kind: 'approved', reference: 'pi_1', expiresAtMs: NOW_MS + leftMs } as const;
+      const { order: stored } = await book.apply('9', { kind: 'outcome', generation: 1, claim: 1, outcome });
+      assert.ok(stored !== undefined && isTerminal(stored));
+      const notification = notificationOf(stored);
+      assert.equal(notification.body.authorizationExpiresAt, new Date(NOW_MS + leftMs).toISOString());
+      const warnings: string[] = [];
+      const log = { ...silent, warn: (_: unknown, message: string) => void warnings.push(message) };
+      const notifier = { notify: () => Promise.reject(new Error('away')) };
+      const bolt = new ProcessedOrderNotification({ ...means, log, notifier, book });
+      await assert.rejects(async () => bolt.execute(tuple({ notification })), /away/);
+      assert.deepEqual(warnings, warning === undefined ? [] : [warning]);
+    }
   });
 
   it('announces with the contract’s id, key and body', async () => {
@@ -59,7 +85,7 @@ describe('ProcessedOrderNotification', () => {
     assert.equal(
       JSON.stringify(notification.body),
       '{"orderId":"9","customerId":"5678","status":"denied","reason":"invalid_card_data","amountMinor":"4223",' +
-        '"currency":"USD","authorizationId":null,"occurredAt":"2026-01-01T00:00:00.000Z"}',
+        '"currency":"USD","authorizationId":null,"occurredAt":"2026-01-01T00:00:00.000Z","authorizationExpiresAt":null}',
     );
   });
 });
@@ -98,6 +124,14 @@ describe('ParkOrder', () => {
       parked.map(({ message: { isDecided } }) => isDecided),
       [true, false],
     );
+  });
+
+  it('has nothing to park when the resolver’s announcement was given up on', async () => {
+    const { parked, book, bolt } = setUp();
+    const notification = await deniedOrder(book);
+    await bolt.execute(tuple({ error: new Error('broken'), values: { notification } }));
+    assert.deepEqual(parked, []);
+    assert.equal(book.facts.length, 1);
   });
 
   it('writes nothing about an order that is not parked yet', async () => {

@@ -57,6 +57,7 @@ describe('loadConfig', () => {
           merchantAccount: undefined,
           timeoutMs: 8000,
           keyWindowMs: 23 * 3_600_000,
+          inquiryWaitsMs: [15_000, 60_000, 300_000, 1_800_000, 7_200_000, 43_200_000, 86_400_000],
           connections: 512,
         },
         orders: {

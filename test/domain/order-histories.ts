@@ -1,11 +1,12 @@
 import {
   decide,
+  INQUIRY_WAITS_MS,
   type DecisionContext,
   type OrderFact,
   type StoredOrder,
 } from '../../src/domain/order-states.ts';
 import type { OrderTerms } from '../../src/domain/order.ts';
-import type { AuthorizationOutcome } from '../../src/domain/outcome.ts';
+import type { AuthorizationOutcome, InquiryOutcome, VoidOutcome } from '../../src/domain/outcome.ts';
 
 export const TERMS: OrderTerms = {
   orderId: '1234',
@@ -34,6 +35,7 @@ export function contextAt(sinceStartMs: number, worker: number = SELF): Decision
     isAlive: (session) => session !== DEAD,
     leaseMs: LEASE_MS,
     keyWindowMs: KEY_WINDOW_MS,
+    inquiryWaitsMs: INQUIRY_WAITS_MS,
     softDeclineRetry: { waitsMs: RETRY_WAITS_MS },
   };
 }
@@ -53,6 +55,31 @@ export const OUTCOMES = {
   unavailable: { kind: 'unavailable', cause: 'not_sent', detail: 'connection refused' },
   unknown: { kind: 'unknown', cause: 'no_answer', detail: 'no answer within 8000 ms' },
 } as const satisfies Record<AuthorizationOutcome['kind'] | 'declinedSoftly', AuthorizationOutcome>;
+
+/** Answers to an inquiry that are no verdict. */
+export const NO_VERDICTS = {
+  notFound: { kind: 'undecided', cause: 'not_found', detail: 'nothing found' },
+  pending: { kind: 'undecided', cause: 'pending', reference: 'pi_1', detail: 'not decided' },
+  cannotBeAsked: { kind: 'undecided', cause: 'cannot_be_asked', detail: 'no such question' },
+  unanswered: { kind: 'unanswered', detail: 'HTTP 503' },
+} as const satisfies Record<string, InquiryOutcome>;
+
+export const VOID_OUTCOMES = {
+  voided: { kind: 'voided' },
+  refused: { kind: 'refused', detail: 'it was captured' },
+  unanswered: { kind: 'unanswered', detail: 'HTTP 503' },
+} as const satisfies Record<VoidOutcome['kind'], VoidOutcome>;
+
+export const PARTIAL = { kind: 'contradicted', reason: 'partial_approval', reference: 'pi_7' } as const;
+export const KEY_REUSED = { kind: 'contradicted', reason: 'key_reused' } as const;
+
+export function inquired(outcome: InquiryOutcome, inquiry: number, generation = 1): OrderFact {
+  return { kind: 'inquired', generation, inquiry, outcome };
+}
+
+export function voided(outcome: VoidOutcome, reference: string, generation = 1): OrderFact {
+  return { kind: 'voided', generation, reference, outcome };
+}
 
 export function claimBy(): OrderFact {
   return { kind: 'claim', terms: TERMS };

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
+import type { AuthorizationOutcome } from '../../src/domain/outcome.ts';
 import {
   decide,
+  INQUIRY_WAITS_MS,
   isTerminal,
   type Decision,
   type OrderFact,
   type StoredOrder,
 } from '../../src/domain/order-states.ts';
-import { claimBy, contextAt, DEAD, KEY_WINDOW_MS, LEASE_MS, orderAfter, OTHER_TERMS, outcomeOf, OUTCOMES, PEER, RETRY_WAITS_MS, SELF, TERMS } from './order-histories.ts'; // prettier-ignore
+import { claimBy, contextAt, DEAD, inquired, KEY_REUSED, KEY_WINDOW_MS, LEASE_MS, NO_VERDICTS, orderAfter, OTHER_TERMS, outcomeOf, OUTCOMES, PARTIAL, PEER, RETRY_WAITS_MS, SELF, TERMS, VOID_OUTCOMES, voided } from './order-histories.ts'; // prettier-ignore
 
 /** The table's facts are learned one second after the last fact of the history. */
 const SECOND = 1000;
@@ -19,6 +21,11 @@ const ACTUAL_TABLE = new URL('../../order-states.table.txt', import.meta.url);
 const claimed = (worker: number) => [claimBy(), 0, worker] as const;
 const answered = (outcome: keyof typeof OUTCOMES, claim = 1, worker = SELF) =>
   [outcomeOf(OUTCOMES[outcome], claim), 0, worker] as const;
+/** Long after every wait of the schedule, and long before the key is too old. */
+const LATER = 20 * 3_600_000;
+const asked = (times: number) =>
+  Array.from({ length: times }, (_, n) => [inquired(NO_VERDICTS.notFound, n), 0, SELF] as const);
+const contradicted = (outcome: AuthorizationOutcome) => [outcomeOf(outcome, 1), 0, SELF] as const;
 const refused: OrderFact = { kind: 'refuse', terms: TERMS, reason: 'invalid_card_data' };
 
 /** Every status, with all that makes a difference within it. */
@@ -34,6 +41,12 @@ const ORDERS: readonly (readonly [name: string, order: StoredOrder | undefined, 
   ['authorization-unknown', orderAfter(claimed(SELF), answered('unknown')), SECOND],
   ['authorization-unknown, resent by a peer', orderAfter(claimed(SELF), answered('unknown'), claimed(PEER)), SECOND],
   ['authorization-unknown, key too old', orderAfter(claimed(SELF), answered('unknown')), KEY_WINDOW_MS + 1],
+  ['authorizing, dead owner, due', orderAfter(claimed(DEAD)), LATER],
+  ['authorization-unknown, due', orderAfter(claimed(SELF), answered('unknown')), LATER],
+  ['authorization-unknown, due for the last time', orderAfter(claimed(SELF), answered('unknown'), ...asked(INQUIRY_WAITS_MS.length - 1)), 2 * LATER],
+  ['review, asked for the last time', orderAfter(claimed(SELF), answered('unknown'), ...asked(INQUIRY_WAITS_MS.length)), 2 * LATER],
+  ['review, key reused, due', orderAfter(claimed(SELF), contradicted(KEY_REUSED)), LATER],
+  ['review, partial approval', orderAfter(claimed(SELF), contradicted(PARTIAL)), SECOND],
   ['review, contradicted', orderAfter(claimed(SELF), answered('contradicted')), SECOND],
   ['review, rejected', orderAfter(claimed(SELF), answered('rejected')), SECOND],
   ['review, key too old', keyTooOld(), KEY_WINDOW_MS + 2],
@@ -43,6 +56,9 @@ const ORDERS: readonly (readonly [name: string, order: StoredOrder | undefined, 
   ['ready-to-ship', orderAfter(claimed(SELF), answered('approved')), SECOND],
   ['ready-to-ship, second try', orderAfter(...secondTryHistory(), [outcomeOf(OUTCOMES.approved, 1, 2), RETRY_WAITS_MS[0], SELF]), RETRY_WAITS_MS[0] + SECOND],
   ['ready-to-ship, notified', orderAfter(claimed(SELF), answered('approved'), [{ kind: 'notified', generation: 1, status: 'ready-to-ship' }, 0, SELF]), SECOND],
+  ['ready-to-ship, was unknown, due', orderAfter(claimed(SELF), answered('unknown'), answered('approved')), LATER],
+  ['denied, approved after all', orderAfter(claimed(SELF), answered('declined'), answered('approved')), SECOND],
+  ['denied, approved after all, voided', orderAfter(claimed(SELF), answered('declined'), answered('approved'), [voided(VOID_OUTCOMES.voided, 'pi_1'), 0, SELF]), SECOND],
   ['denied, declined', orderAfter(claimed(SELF), answered('declined')), SECOND],
   ['denied, declined softly too often', tooManyTries(), DAYS_LATER_MS],
   ['denied, refused', orderAfter([refused, 0, SELF]), SECOND],
@@ -50,10 +66,10 @@ const ORDERS: readonly (readonly [name: string, order: StoredOrder | undefined, 
 ]; // prettier-ignore
 
 /**
- * `claim` is the order's current claim; "old" facts come from the claim before it, which others took over. Facts are of
- * the first generation unless they say otherwise.
+ * `claim` is the order's current claim, `inquiry` its place in the schedule; "old" facts come from the claim or the
+ * inquiry before. Facts are of the first generation unless they say otherwise.
  */
-const FACTS: readonly (readonly [name: string, fact: (claim: number) => OrderFact])[] = [
+const FACTS: readonly (readonly [name: string, fact: (claim: number, inquiry: number) => OrderFact])[] = [
   ['claim', claimBy],
   ['claim, other content', () => ({ kind: 'claim', terms: OTHER_TERMS })],
   ['refuse', () => refused],
@@ -76,6 +92,21 @@ const FACTS: readonly (readonly [name: string, fact: (claim: number) => OrderFac
   ['notified ready-to-ship', () => ({ kind: 'notified', generation: 1, status: 'ready-to-ship' })],
   ['notified denied', () => ({ kind: 'notified', generation: 1, status: 'denied' })],
   ['notified denied, other generation', () => ({ kind: 'notified', generation: 2, status: 'denied' })],
+  ['resolve', () => ({ kind: 'resolve' })],
+  ['inquired: approved', (_, inquiry) => inquired(OUTCOMES.approved, inquiry)],
+  ['inquired: approved, old', (_, inquiry) => inquired(OUTCOMES.approved, inquiry - 1)],
+  ['inquired: approved, other gen.', (_, inquiry) => inquired(OUTCOMES.approved, inquiry, 2)],
+  ['inquired: declined', (_, inquiry) => inquired(OUTCOMES.declined, inquiry)],
+  ['inquired: contradicted', (_, inquiry) => inquired(OUTCOMES.contradicted, inquiry)],
+  ['inquired: not found', (_, inquiry) => inquired(NO_VERDICTS.notFound, inquiry)],
+  ['inquired: not found, old', (_, inquiry) => inquired(NO_VERDICTS.notFound, inquiry - 1)],
+  ['inquired: pending', (_, inquiry) => inquired(NO_VERDICTS.pending, inquiry)],
+  ['inquired: cannot be asked', (_, inquiry) => inquired(NO_VERDICTS.cannotBeAsked, inquiry)],
+  ['inquired: unanswered', (_, inquiry) => inquired(NO_VERDICTS.unanswered, inquiry)],
+  ['voided', () => voided(VOID_OUTCOMES.voided, 'pi_1')],
+  ['voided, partial approval', () => voided(VOID_OUTCOMES.voided, PARTIAL.reference)],
+  ['void refused', () => voided(VOID_OUTCOMES.refused, 'pi_1')],
+  ['void unanswered', () => voided(VOID_OUTCOMES.unanswered, 'pi_1')],
   ['parked', () => ({ kind: 'parked', reason: 'replays_exhausted' })],
 ];
 
@@ -91,14 +122,20 @@ describe('the table of orders x facts', () => {
   test('has an answer everywhere, keeps decided orders, and raises the version once per change', () => {
     for (const [name, order, nowMs] of ORDERS) {
       for (const [factName, fact] of FACTS) {
-        const decision = decide(order, fact(claimOf(order)), contextAt(nowMs));
+        const decision = decide(order, factAbout(order, fact), contextAt(nowMs));
         const where = `${name} x ${factName}`;
         assert.ok(decision.next.step.length > 0, where);
         if (decision.order === order) continue;
         if (decision.order === undefined) assert.fail(`${where}: the order is gone`);
         assert.equal(decision.order.version, (order?.version ?? 0) + 1, where);
         if (order !== undefined && isTerminal(order)) {
-          assert.deepEqual(decision.order, { ...order, notifiedAtMs: decision.order.notifiedAtMs, version: order.version + 1 }, where); // prettier-ignore
+          const { notifiedAtMs, attempt } = decision.order;
+          assert.deepEqual(
+            decision.order,
+            { ...order, notifiedAtMs, attempt, version: order.version + 1 },
+            where,
+          );
+          assert.deepEqual(attempt, order.attempt && { ...order.attempt, voiding: attempt?.voiding, resolveDueMs: attempt?.resolveDueMs }, where); // prettier-ignore
         }
       }
     }
@@ -110,7 +147,7 @@ describe('the table of orders x facts', () => {
 function printTable(): string {
   const blocks = ORDERS.map(([name, order, nowMs]) => {
     const lines = FACTS.map(([factName, fact]) => {
-      const decision = decide(order, fact(claimOf(order)), contextAt(nowMs));
+      const decision = decide(order, factAbout(order, fact), contextAt(nowMs));
       return `  ${factName.padEnd(34)} ${printDecision(order, decision)}`;
     });
     return `${name}\n${lines.join('\n')}\n`;
@@ -128,8 +165,8 @@ function printDecision(before: StoredOrder | undefined, { order, next, alarm }: 
   return `${status.padEnd(21)} | ${step.padEnd(22)} |${alarm === undefined ? '' : ` ${alarm}`}`;
 }
 
-function claimOf(order: StoredOrder | undefined): number {
-  return order?.attempt?.claim ?? 1;
+function factAbout(order: StoredOrder | undefined, fact: (typeof FACTS)[number][1]): OrderFact {
+  return fact(order?.attempt?.claim ?? 1, order?.attempt?.inquiries ?? 0);
 }
 
 function secondTryHistory() {

@@ -44,7 +44,10 @@ describe('the main path', { concurrency: false }, () => {
     assert.equal(receipt.properties.contentType, 'application/json');
     assert.equal(receipt.properties.deliveryMode, 2);
     assert.equal(receipt.headers['cloudEvents:id'], 'order-1234-ready-to-ship-1');
-    const { occurredAt, ...body } = JSON.parse(receipt.body.toString()) as Record<string, string>;
+    const { occurredAt, authorizationExpiresAt, ...body } = JSON.parse(receipt.body.toString()) as Record<
+      string,
+      string
+    >;
     assert.deepEqual(body, {
       orderId: '1234',
       customerId: '5678',
@@ -54,6 +57,9 @@ describe('the main path', { concurrency: false }, () => {
       currency: 'USD',
       authorizationId: approval.authorizationId,
     });
+    // 4 days and 18 hours, as the simulator says of every hold.
+    const heldForMs = Date.parse(authorizationExpiresAt ?? '') - Date.parse(occurredAt ?? '');
+    assert.ok(Math.abs(heldForMs - 114 * 3_600_000) < 60_000, `held for ${heldForMs} ms`);
     assert.match(occurredAt ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 

@@ -5,7 +5,10 @@ import type { Order } from '../../src/domain/order.ts';
  * The order as a user of the official client would write it. Raw card data is the one thing that the official types leave out, and its
  * client sends.
  */
-export function officialParams({ terms, means }: Order): Stripe.PaymentIntentCreateParams {
+export function officialParams(
+  { terms, means }: Order,
+  idempotencyKey: string,
+): Stripe.PaymentIntentCreateParams {
   const card = means.kind === 'card' ? means.card : undefined;
   const params: Stripe.PaymentIntentCreateParams & { payment_method_data?: { card?: object } } = {
     amount: Number(terms.amountMinor),
@@ -28,7 +31,8 @@ export function officialParams({ terms, means }: Order): Stripe.PaymentIntentCre
             },
           },
         }),
-    metadata: { order_id: terms.orderId },
+    metadata: { order_id: terms.orderId, idempotency_key: idempotencyKey },
+    expand: ['latest_charge'],
   };
   return params;
 }

@@ -64,10 +64,17 @@ describe('Stripe dialect and the official client', () => {
         telemetry: false,
       });
       // With other parameters under the same key the gateway would refuse it.
-      const theirs = await stripe.paymentIntents.create(officialParams(order), {
+      const theirs = await stripe.paymentIntents.create(officialParams(order, 'order-1234-1'), {
         idempotencyKey: 'order-1234-1',
       });
-      assert.deepEqual(ours, { kind: 'approved', reference: theirs.id });
+      assert.ok(typeof theirs.latest_charge === 'object');
+      const captureBefore = theirs.latest_charge?.payment_method_details?.card?.capture_before;
+      assert.ok(captureBefore !== undefined);
+      assert.deepEqual(ours, {
+        kind: 'approved',
+        reference: theirs.id,
+        expiresAtMs: captureBefore * 1000,
+      });
       assert.equal((await subject.holds('1234')).length, 1);
     } finally {
       await subject.close();

@@ -6,6 +6,8 @@ import { Secret } from '../../src/domain/card.ts';
 import {
   authorizationRequest,
   cancelRequest,
+  retrieveRequest,
+  searchRequest,
   STRIPE_API_VERSION,
 } from '../../src/adapters/gateway/stripe-dialect.ts';
 import { createHttpClient } from '../../src/adapters/gateway/http-client.ts';
@@ -26,7 +28,8 @@ describe("Stripe's dialect", () => {
       'amount=4223&currency=usd&capture_method=manual&confirm=true&off_session=true' +
         '&allowed_payment_method_types[0]=card&payment_method_data[type]=card' +
         `&payment_method_data[card][number]=${VISA}&payment_method_data[card][exp_month]=1` +
-        `&payment_method_data[card][exp_year]=2034&payment_method_data[card][cvc]=${CVV}&metadata[order_id]=1234`,
+        `&payment_method_data[card][exp_year]=2034&payment_method_data[card][cvc]=${CVV}&metadata[order_id]=1234` +
+        '&metadata[idempotency_key]=order-1234-1&expand[0]=latest_charge',
     );
   });
 
@@ -57,10 +60,11 @@ describe("Stripe's dialect", () => {
     assert.doesNotMatch(text, new RegExp(`${VISA}|${CVV}`));
   });
 
-  it('cancels under a key of its own, and only below the intents', () => {
-    const { path, headers } = cancelRequest('pi_1/../x', KEY, API_KEY);
+  it('cancels and retrieves only below the intents', () => {
+    const { path, headers } = cancelRequest('pi_1/../x', `${KEY}-void`, API_KEY);
     assert.equal(path, '/v1/payment_intents/pi_1%2F..%2Fx/cancel');
-    assert.equal(headers['idempotency-key'], 'order-1234-1-cancel');
+    assert.equal(headers['idempotency-key'], 'order-1234-1-void');
+    assert.match(retrieveRequest('pi_1/../x', API_KEY).path, /^\/v1\/payment_intents\/pi_1%2F..%2Fx\?/);
   });
 });
 
@@ -96,17 +100,32 @@ describe('what the official client sends', () => {
     ];
     for (const order of orders) {
       await http.post(authorizationRequest(order, KEY, API_KEY), AbortSignal.timeout(2_000));
-      await stripe.paymentIntents.create(officialParams(order), { idempotencyKey: KEY });
+      await stripe.paymentIntents.create(officialParams(order, KEY), { idempotencyKey: KEY });
       assertSame(...lastTwo(server));
     }
   });
 
   it('is what we send to cancel', async () => {
-    const request: PostRequest = cancelRequest('pi_1', KEY, API_KEY);
+    const request: PostRequest = cancelRequest('pi_1', `${KEY}-void`, API_KEY);
     await http.post(request, AbortSignal.timeout(2_000));
-    const options = { idempotencyKey: `${KEY}-cancel` };
+    const options = { idempotencyKey: `${KEY}-void` };
     await stripe.paymentIntents.cancel('pi_1', { cancellation_reason: 'abandoned' }, options);
     assertSame(...lastTwo(server));
+  });
+
+  it('is what we send to ask', async () => {
+    await http.get(retrieveRequest('pi_1', API_KEY), AbortSignal.timeout(2_000));
+    await stripe.paymentIntents.retrieve('pi_1', { expand: ['latest_charge'] });
+    assertSame(...lastTwo(server), ASKING_HEADERS);
+    for (const [orderId, quoted] of [
+      ['1234', '1234'],
+      [`a'b\\c"&%`, `a\\'b\\\\c"&%`],
+    ] as const) {
+      const query = `metadata['order_id']:'${quoted}'`;
+      await http.get(searchRequest(orderId, API_KEY), AbortSignal.timeout(2_000));
+      await stripe.paymentIntents.search({ query, limit: 100, expand: ['data.latest_charge'] });
+      assertSame(...lastTwo(server), ASKING_HEADERS);
+    }
   });
 
   it('carries the same API version', () => {
@@ -120,9 +139,12 @@ function lastTwo(server: RawServer): [string, string] {
   return [ours, theirs];
 }
 
-function assertSame(ours: string, theirs: string): void {
+const ASKING_HEADERS = ['authorization', 'accept', 'stripe-version'];
+const CHANGING_HEADERS = [...ASKING_HEADERS, 'content-type', 'idempotency-key'];
+
+function assertSame(ours: string, theirs: string, names = CHANGING_HEADERS): void {
   assert.equal(ours.split('\r\n')[0], theirs.split('\r\n')[0]);
-  for (const name of ['authorization', 'accept', 'content-type', 'idempotency-key', 'stripe-version']) {
+  for (const name of names) {
     assert.notEqual(headerOf(ours, name), undefined, name);
     assert.equal(headerOf(ours, name), headerOf(theirs, name), name);
   }

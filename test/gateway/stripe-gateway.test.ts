@@ -93,7 +93,7 @@ describe('the Stripe gateway', () => {
     assert.equal(outcome.kind === 'declined' && outcome.reason, 'authentication_required');
     const cancel = server.requests[1] ?? '';
     assert.match(cancel, /^POST \/v1\/payment_intents\/pi_1\/cancel HTTP/);
-    assert.equal(headerOf(cancel, 'idempotency-key'), 'order-1234-1-cancel');
+    assert.equal(headerOf(cancel, 'idempotency-key'), 'order-1234-1-void');
     assert.equal(bodyOf(cancel), 'cancellation_reason=abandoned');
   });
 

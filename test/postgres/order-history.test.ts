@@ -34,8 +34,8 @@ describe('the history of orders', () => {
       class: 'soft',
       code: 'insufficient_funds',
     } as const;
-    const { order } = await outcome(book, terms, 2, { ...declined, reference: `ref-${terms.orderId}` });
-    await outcome(book, terms, 2, { kind: 'approved', reference: 'late' });
+    await outcome(book, terms, 2, { ...declined, reference: `ref-${terms.orderId}` });
+    const { order } = await outcome(book, terms, 2, { kind: 'approved', reference: 'late' });
 
     const shown = await history.show(terms.orderId);
     assert.deepEqual(shown?.order, order);
@@ -45,8 +45,10 @@ describe('the history of orders', () => {
     assert.equal(attempt.claim, 2);
     assert.equal(attempt.state, 'declined');
     assert.equal(attempt.gatewayReference, `ref-${terms.orderId}`);
-    assert.equal(attempt.lastOutcome, 'declined: card_declined');
-    assert.equal(attempt.detail, 'insufficient_funds');
+    // The latest answer: it came late, and the hold behind it is to be voided.
+    assert.equal(attempt.lastOutcome, 'approved');
+    assert.equal(attempt.detail, 'late');
+    assert.deepEqual(attempt.voiding, { reference: 'late', state: 'due', tries: 0 });
     assert.ok(attempt.updatedAtMs >= attempt.createdAtMs);
 
     const events = shown?.events.map((e) => [
@@ -65,7 +67,7 @@ describe('the history of orders', () => {
       ['outcome', 2, resent, nowDenied, 'declined: card_declined', 'insufficient_funds'],
       ['outcome', 2, nowDenied, nowDenied, 'approved', 'late'],
     ]);
-    assert.match(shown?.events.at(-1)?.alarm ?? '', /void it/);
+    assert.match(shown?.events.at(-1)?.alarm ?? '', /it is voided/);
     assert.ok(shown?.events.every(({ worker }) => worker === book.worker));
   });
 

@@ -193,10 +193,11 @@ describe('the schema', () => {
     const { rows } = await client.query<{ column_name: string }>(
       `select column_name::text from information_schema.columns where table_schema = 'cardauth'`,
     );
-    const suspicious = rows.filter(({ column_name: name }) =>
-      /pan|cvv|cvc|card_(number|code)|expir|body/.test(name),
-    );
-    assert.deepEqual(suspicious, []);
+    const suspicious = rows
+      .map(({ column_name: name }) => name)
+      .filter((name) => /pan|cvv|cvc|card_(number|code)|expir|body/.test(name));
+    // The hold's, not the card's.
+    assert.deepEqual(suspicious, ['authorization_expires_at']);
     assert.ok(rows.length > 50);
   });
 

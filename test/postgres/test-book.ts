@@ -45,6 +45,7 @@ export async function migratedDatabase(): Promise<TestDatabase> {
 export interface BookSettings {
   readonly leaseMs?: number;
   readonly keyWindowMs?: number;
+  readonly inquiryWaitsMs?: readonly number[];
   readonly deadlineMs?: number;
   readonly softDeclineRetry?: SoftDeclineRetry | undefined;
   readonly log?: Log;

@@ -158,6 +158,7 @@ const NOTIFICATION: OrderNotification = {
     currency: 'USD',
     authorizationId: 'pi_1',
     occurredAt: '2026-01-02T03:04:05.000Z',
+    authorizationExpiresAt: '2026-01-07T03:04:05.000Z',
   },
 };
 

@@ -1,5 +1,6 @@
 import {
   decide,
+  INQUIRY_WAITS_MS,
   type Decision,
   type DecisionContext,
   type OrderFact,
@@ -33,6 +34,7 @@ export class MemoryOrderBook implements OrderBook {
   beforeApply: (orderId: string, fact: OrderFact) => Promise<void> = () => Promise.resolve();
   leaseMs = 25_000;
   keyWindowMs = 23 * 3_600_000;
+  inquiryWaitsMs: readonly number[] = INQUIRY_WAITS_MS;
   softDeclineRetry: SoftDeclineRetry | undefined;
 
   constructor(table = new MemoryOrders(), worker = 1) {
@@ -56,7 +58,7 @@ export class MemoryOrderBook implements OrderBook {
 
   /** As in the database, where a reference is unique: one that another order has contradicts this order. */
   #withoutReusedReference(orderId: string, fact: OrderFact): OrderFact {
-    if (fact.kind !== 'outcome' || !('reference' in fact.outcome)) return fact;
+    if ((fact.kind !== 'outcome' && fact.kind !== 'inquired') || !('reference' in fact.outcome)) return fact;
     const { outcome } = fact;
     const { reference } = outcome;
     const others = [...this.table.orders.values()].filter((order) => order.orderId !== orderId);
@@ -66,13 +68,14 @@ export class MemoryOrderBook implements OrderBook {
   }
 
   #context(): DecisionContext {
-    const { table, worker, leaseMs, keyWindowMs, softDeclineRetry } = this;
+    const { table, worker, leaseMs, keyWindowMs, inquiryWaitsMs, softDeclineRetry } = this;
     return {
       nowMs: table.nowMs,
       worker,
       isAlive: (other) => table.liveWorkers.has(other),
       leaseMs,
       keyWindowMs,
+      inquiryWaitsMs,
       softDeclineRetry,
     };
   }

@@ -1,5 +1,6 @@
 import type { Order } from '../../domain/order.ts';
-import type { AuthorizationOutcome } from '../../domain/outcome.ts';
+import type { AuthorizationOutcome, InquiryOutcome, VoidOutcome } from '../../domain/outcome.ts';
+import type { GatewayInquiry, VoidRequest } from '../../ports/gateway-inquiry.ts';
 import type { AuthorizationRequest, Gateway } from '../../ports/gateway.ts';
 import type { Log } from '../../ports/log.ts';
 import { ADYEN_AMOUNTS } from './adyen-amounts.ts';
@@ -30,7 +31,7 @@ export interface AdyenGatewayOptions extends AdyenAccount {
  * Adyen's Checkout API has no lookup by order: an order whose outcome is unknown is asked about by sending it again
  * with the same key, which Adyen answers as it did the first time for at least seven days, or parked.
  */
-export interface AdyenGateway extends Gateway {
+export interface AdyenGateway extends Gateway, GatewayInquiry {
   /** Resolves when the requests under way have ended; later ones are not sent. */
   close(): Promise<void>;
 }
@@ -80,8 +81,28 @@ export function createAdyenGateway(options: AdyenGatewayOptions): AdyenGateway {
     return http.post({ ...request, path: pathPrefix + request.path }, wall);
   }
 
-  return { authorize, close: () => http.close() };
+  async function voidHold({ reference, idempotencyKey }: VoidRequest): Promise<VoidOutcome> {
+    const request = cancelRequest(reference, idempotencyKey, options);
+    const answer = await post(request, AbortSignal.timeout(wallMs));
+    return isCancelAccepted(answer, reference) ? TAKEN_ON : NOT_TAKEN_ON;
+  }
+
+  return { authorize, lookup: () => Promise.resolve(NO_LOOKUP), void: voidHold, close: () => http.close() };
 }
+
+const NO_LOOKUP: InquiryOutcome = {
+  kind: 'undecided',
+  cause: 'cannot_be_asked',
+  detail: 'Adyen has no lookup by order: the same key, or a person',
+};
+
+/** Only the CANCELLATION webhook tells the end, and this worker does not hear it. */
+const TAKEN_ON: VoidOutcome = {
+  kind: 'refused',
+  detail: 'Adyen takes the cancelling on and confirms it by webhook only: look there',
+};
+
+const NOT_TAKEN_ON: VoidOutcome = { kind: 'unanswered', detail: 'Adyen did not take the cancelling on' };
 
 function reportUnknownCode(outcome: AuthorizationOutcome, order: Order, log: Log): void {
   if (outcome.kind !== 'declined' || outcome.class !== 'unknown') return;

@@ -18,8 +18,13 @@ export const AMOUNT_NOT_EXPRESSIBLE: Rejected = { kind: 'rejected', code: 'amoun
 
 /** The same order with its amount in the gateway's units; undefined when it has none in them. */
 export function inGatewayUnits(order: Order, rules: AmountRules): Order | undefined {
-  const amountMinor = gatewayAmount(order.terms, rules);
-  return amountMinor === undefined ? undefined : { ...order, terms: { ...order.terms, amountMinor } };
+  const terms = termsInGatewayUnits(order.terms, rules);
+  return terms === undefined ? undefined : { ...order, terms };
+}
+
+export function termsInGatewayUnits<T extends Money>(terms: T, rules: AmountRules): T | undefined {
+  const amountMinor = gatewayAmount(terms, rules);
+  return amountMinor === undefined ? undefined : { ...terms, amountMinor };
 }
 
 function gatewayAmount({ amountMinor, currency }: Money, rules: AmountRules): bigint | undefined {

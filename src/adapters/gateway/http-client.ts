@@ -3,7 +3,7 @@ import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
 import { Secret } from '../../domain/card.ts';
 import { MAX_BODY_BYTES } from './http-exchange.ts';
-import type { AnswerHeaders, Exchange, PostRequest } from './http-exchange.ts';
+import type { AnswerHeaders, Exchange, GetRequest, PostRequest } from './http-exchange.ts';
 import { codeOf, faultOf } from './transport-fault.ts';
 import type { TransportFault } from './transport-fault.ts';
 
@@ -18,6 +18,8 @@ export interface HttpClientOptions {
 export interface HttpClient {
   /** One attempt: no redirect is followed, nothing is sent twice. Never rejects, and ends when `wall` aborts. */
   post(request: PostRequest, wall: AbortSignal): Promise<Exchange>;
+  /** The same, for a question that changes nothing. */
+  get(request: GetRequest, wall: AbortSignal): Promise<Exchange>;
   /** Resolves when the exchanges under way have ended; later ones fail unsent. May be called again. */
   close(): Promise<void>;
 }
@@ -39,11 +41,13 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     maxResponseSize: MAX_BODY_BYTES,
   });
   let closing: Promise<void> | undefined;
+  const begin = (request: GetRequest | PostRequest, wall: AbortSignal): Promise<Exchange> =>
+    new Promise((resolve) => {
+      new ExchangeInProgress(wall, resolve).begin(pool, request);
+    });
   return {
-    post: (request, wall) =>
-      new Promise((resolve) => {
-        new ExchangeInProgress(wall, resolve).begin(pool, request);
-      }),
+    post: begin,
+    get: begin,
     close: () => (closing ??= pool.close()),
   };
 }
@@ -66,15 +70,20 @@ class ExchangeInProgress implements Dispatcher.DispatchHandler {
     this.#settle = settle;
   }
 
-  begin(pool: Pool, request: PostRequest): void {
+  begin(pool: Pool, request: GetRequest | PostRequest): void {
     if (this.#wall.aborted) {
       this.#hitWall();
       return;
     }
     this.#wall.addEventListener('abort', this.#hitWall, { once: true });
+    const { path, headers } = request;
+    if (!('body' in request)) {
+      pool.dispatch({ method: 'GET', path, headers }, this);
+      return;
+    }
     const body = Buffer.from(request.body.reveal());
     inProgressByBody.set(body, this);
-    pool.dispatch({ method: 'POST', path: request.path, headers: request.headers, body }, this);
+    pool.dispatch({ method: 'POST', path, headers, body }, this);
   }
 
   markSent(): void {

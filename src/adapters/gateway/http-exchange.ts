@@ -7,11 +7,15 @@ export interface PostRequest {
   readonly body: Secret;
 }
 
-/** What became of one POST, as a plain value. */
+/** One GET. */
+export type GetRequest = Omit<PostRequest, 'body'>;
+
+/** What became of one request, as a plain value. */
 export interface Exchange {
   /**
    * Whether the request began to be written to a connection. False proves that the other side never saw it and
-   * never will; the error code alone proves nothing (`ECONNRESET` and a timeout occur before and after).
+   * never will; the error code alone proves nothing (`ECONNRESET` and a timeout occur before and after). Only
+   * followed for a POST.
    */
   readonly sent: boolean;
   readonly result: Answered | CutShort | Failed;

@@ -10,9 +10,23 @@ import { readJson } from './json-answer.ts';
 export type IntentAnswer = Pick<Stripe.PaymentIntent, 'id' | 'amount' | 'currency'> & {
   readonly status: string;
   readonly amount_capturable?: Stripe.PaymentIntent['amount_capturable'] | undefined;
-  readonly metadata: { readonly order_id?: Stripe.Metadata[string] | undefined };
+  readonly created?: Stripe.PaymentIntent['created'] | undefined;
+  readonly metadata: {
+    readonly order_id?: Stripe.Metadata[string] | undefined;
+    readonly idempotency_key?: Stripe.Metadata[string] | undefined;
+  };
+  readonly latest_charge?: ChargeAnswer | undefined;
   readonly last_payment_error?: ErrorAnswer | undefined;
 };
+
+/** What is read of an expanded charge: seconds since the epoch. */
+export interface ChargeAnswer {
+  readonly payment_method_details: {
+    readonly card: {
+      readonly [Name in keyof Pick<Stripe.Charge.PaymentMethodDetails.Card, 'capture_before'>]-?: number;
+    };
+  };
+}
 
 /** What is read of an error. A code that is no word (isGatewayWord) counts as absent. */
 export type ErrorAnswer = {
@@ -33,6 +47,12 @@ export type ErrorAnswer = {
 /** The intent in an answer; undefined when it holds none that can be relied on. */
 export function readIntent(answered: Answered): IntentAnswer | undefined {
   return intent.safeParse(readJson(answered)).data;
+}
+
+/** The intents that a search found; undefined when the answer is none, or not all of them are in it and readable. */
+export function readFoundIntents(answered: Answered): readonly IntentAnswer[] | undefined {
+  const found = searchResult.safeParse(readJson(answered)).data;
+  return found?.has_more === false ? found.data : undefined;
 }
 
 /** The error in an answer; undefined when it holds none, a proxy's page for example. */
@@ -67,6 +87,13 @@ const lastError = z.object({
   param: z.string().max(200).optional().catch(undefined),
 });
 
+/** A time that a Date can hold, in seconds. */
+const seconds = z.int().min(0).max(8_640_000_000_000);
+
+const charge = z.object({
+  payment_method_details: z.object({ card: z.object({ capture_before: seconds }) }),
+});
+
 const intent = z.object({
   object: z.literal('payment_intent').optional(),
   id: reference,
@@ -74,8 +101,17 @@ const intent = z.object({
   amount: z.int(),
   amount_capturable: z.int().optional(),
   currency: z.string().max(8),
-  metadata: z.object({ order_id: z.string().optional() }),
+  created: seconds.optional().catch(undefined),
+  metadata: z.object({ order_id: z.string().optional(), idempotency_key: z.string().optional() }),
+  // A string, the charge's id, where it was not expanded.
+  latest_charge: charge.optional().catch(undefined),
   last_payment_error: lastError.optional().catch(undefined),
+});
+
+const searchResult = z.object({
+  object: z.literal('search_result').optional(),
+  data: z.array(intent),
+  has_more: z.boolean(),
 });
 
 const errorBody = z.object({

@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import { Secret } from '../../domain/card.ts';
 import type { Card } from '../../domain/card.ts';
 import type { Order, PaymentMeans } from '../../domain/order.ts';
-import type { PostRequest } from './http-exchange.ts';
+import type { GetRequest, PostRequest } from './http-exchange.ts';
 
 /** The API version whose shapes are read and written here; the compiler holds it to the official client's. */
 export const STRIPE_API_VERSION = '2026-10-28.endive' satisfies NonNullable<
@@ -24,7 +24,10 @@ export function authorizationRequest(order: Order, idempotencyKey: string, apiKe
     off_session: true,
     allowed_payment_method_types: ['card'],
     ...meansParams(order.means),
-    metadata: { order_id: orderId },
+    // The key tells the intents of an order apart when the gateway is asked for them (stripe-inquiry.ts).
+    metadata: { order_id: orderId, idempotency_key: idempotencyKey },
+    // With it comes until when the hold can be captured.
+    expand: ['latest_charge'],
   };
   return post('/v1/payment_intents', params, idempotencyKey, apiKey);
 }
@@ -32,24 +35,46 @@ export function authorizationRequest(order: Order, idempotencyKey: string, apiKe
 /** The request that gives up an intent, and with it any hold it has; under a key of its own. */
 export function cancelRequest(reference: string, idempotencyKey: string, apiKey: Secret): PostRequest {
   const params: CancelParams = { cancellation_reason: 'abandoned' };
-  return post(
-    `/v1/payment_intents/${encodeURIComponent(reference)}/cancel`,
-    params,
-    `${idempotencyKey}-cancel`,
-    apiKey,
-  );
+  return post(`${intentPath(reference)}/cancel`, params, idempotencyKey, apiKey);
+}
+
+/** Source: https://docs.stripe.com/api/payment_intents/retrieve */
+export function retrieveRequest(reference: string, apiKey: Secret): GetRequest {
+  const params: RetrieveParams = { expand: ['latest_charge'] };
+  return get(intentPath(reference), params, apiKey);
+}
+
+/** Most intents of one order that are looked at: more than one is rare, and a hundred is the API's page. */
+const MOST_FOUND = 100;
+
+/**
+ * All intents of an order. The index lags, by a minute at most in normal times and more in an outage, so an intent that
+ * is not found proves nothing. Source: https://docs.stripe.com/search, https://docs.stripe.com/api/payment_intents/search
+ */
+export function searchRequest(orderId: string, apiKey: Secret): GetRequest {
+  const quoted = orderId.replace(/['\\]/g, (sign) => `\\${sign}`);
+  const params: SearchParams = {
+    query: `metadata['order_id']:'${quoted}'`,
+    limit: MOST_FOUND,
+    expand: ['data.latest_charge'],
+  };
+  return get('/v1/payment_intents/search', params, apiKey);
+}
+
+function intentPath(reference: string): string {
+  return `/v1/payment_intents/${encodeURIComponent(reference)}`;
 }
 
 /** The official parameters, but for the amount, which is exact here, and the card, which the official type leaves out. */
 type AuthorizationParams = Required<
   Pick<
     Stripe.PaymentIntentCreateParams,
-    'currency' | 'capture_method' | 'confirm' | 'off_session' | 'allowed_payment_method_types'
+    'currency' | 'capture_method' | 'confirm' | 'off_session' | 'allowed_payment_method_types' | 'expand'
   >
 > &
   MeansParams & {
     readonly [Name in keyof Pick<Stripe.PaymentIntentCreateParams, 'amount'>]: bigint;
-  } & { readonly metadata: { readonly order_id: string } };
+  } & { readonly metadata: { readonly order_id: string; readonly idempotency_key: string } };
 
 type MeansParams =
   | Required<Pick<Stripe.PaymentIntentCreateParams, 'payment_method'>>
@@ -64,6 +89,10 @@ type MeansParams =
 type CardParams = Required<
   Pick<Stripe.PaymentMethodCreateParams.Card, 'number' | 'exp_month' | 'exp_year' | 'cvc'>
 >;
+
+type RetrieveParams = Required<Pick<Stripe.PaymentIntentRetrieveParams, 'expand'>>;
+
+type SearchParams = Required<Pick<Stripe.PaymentIntentSearchParams, 'query' | 'limit' | 'expand'>>;
 
 type CancelParams = Required<Pick<Stripe.PaymentIntentCancelParams, 'cancellation_reason'>>;
 
@@ -91,14 +120,24 @@ function post(
   return {
     path,
     headers: {
-      authorization: `Bearer ${apiKey.reveal()}`,
-      accept: 'application/json',
+      ...commonHeaders(apiKey),
       'content-type': 'application/x-www-form-urlencoded',
       'idempotency-key': idempotencyKey,
-      'stripe-version': STRIPE_API_VERSION,
-      'user-agent': 'cardauth',
     },
     body: new Secret(formPairs(params).join('&')),
+  };
+}
+
+function get(path: string, params: RetrieveParams | SearchParams, apiKey: Secret): GetRequest {
+  return { path: `${path}?${formPairs(params).join('&')}`, headers: commonHeaders(apiKey) };
+}
+
+function commonHeaders(apiKey: Secret): Readonly<Record<string, string>> {
+  return {
+    authorization: `Bearer ${apiKey.reveal()}`,
+    accept: 'application/json',
+    'stripe-version': STRIPE_API_VERSION,
+    'user-agent': 'cardauth',
   };
 }
 

@@ -1,15 +1,23 @@
 import type { Secret } from '../../domain/card.ts';
 import type { Order } from '../../domain/order.ts';
-import type { AuthorizationOutcome } from '../../domain/outcome.ts';
+import type { AuthorizationOutcome, InquiryOutcome, VoidOutcome } from '../../domain/outcome.ts';
 import type { AuthorizationRequest, Gateway } from '../../ports/gateway.ts';
+import type { GatewayInquiry, LookupRequest, VoidRequest } from '../../ports/gateway-inquiry.ts';
 import type { Log } from '../../ports/log.ts';
-import { AMOUNT_NOT_EXPRESSIBLE, inGatewayUnits } from './amount-rules.ts';
+import { AMOUNT_NOT_EXPRESSIBLE, inGatewayUnits, termsInGatewayUnits } from './amount-rules.ts';
 import { checkApiKey, CONNECT_TIMEOUT_MS, readBaseUrl } from './endpoint.ts';
 import { createHttpClient } from './http-client.ts';
-import type { Exchange, PostRequest } from './http-exchange.ts';
+import type { Exchange, GetRequest, PostRequest } from './http-exchange.ts';
 import { afterResend, type Judgement } from './judgement.ts';
 import { STRIPE_AMOUNTS } from './stripe-amounts.ts';
-import { authorizationRequest, cancelRequest } from './stripe-dialect.ts';
+import { authorizationRequest, cancelRequest, retrieveRequest, searchRequest } from './stripe-dialect.ts';
+import {
+  asInquiryOutcome,
+  judgeRetrieved,
+  judgeSearch,
+  judgeVoid,
+  type InquiryJudgement,
+} from './stripe-inquiry.ts';
 import { isCancelled, judge } from './stripe-outcome.ts';
 
 const STRIPE_BASE_URL = 'https://api.stripe.com';
@@ -19,7 +27,7 @@ export interface StripeGatewayOptions {
   readonly baseUrl?: string | undefined;
   readonly apiKey: Secret;
   /**
-   * The hard wall over one `authorize`: waiting for a connection, the request, the resend after a 500 and a cancel.
+   * The hard wall over one call. For `authorize` it covers waiting for a connection, the request, the resend after a 500 and a cancel.
    * They share it first come, first served: each of the later ones gets what is left. Whatever the wall cuts off is
    * taken up by the next same-key request, so no share has to be kept back for it.
    */
@@ -31,7 +39,7 @@ export interface StripeGatewayOptions {
   readonly nowMs?: () => number;
 }
 
-export interface StripeGateway extends Gateway {
+export interface StripeGateway extends Gateway, GatewayInquiry {
   /** Resolves when the requests under way have ended; later ones are not sent. */
   close(): Promise<void>;
 }
@@ -52,7 +60,7 @@ export function createStripeGateway(options: StripeGatewayOptions): StripeGatewa
     const first = await ask(order, idempotencyKey, wall);
     const judgement =
       first.kind === 'resend' ? afterResend(await ask(order, idempotencyKey, wall), first.otherwise) : first;
-    const outcome = await settle(judgement, order, idempotencyKey, wall);
+    const outcome = await settle(judgement, order.terms, idempotencyKey, wall);
     reportUnknownCode(outcome, order, log);
     return outcome;
   }
@@ -64,27 +72,64 @@ export function createStripeGateway(options: StripeGatewayOptions): StripeGatewa
 
   async function settle(
     judgement: Judgement,
-    order: Order,
+    { orderId }: { readonly orderId: string },
     idempotencyKey: string,
     wall: AbortSignal,
   ): Promise<AuthorizationOutcome> {
     if (judgement.kind === 'settled') return judgement.outcome;
     if (judgement.kind === 'resend') return judgement.otherwise;
     const { reference, confirmed, otherwise } = judgement;
-    const cancelled = isCancelled(
-      await post(cancelRequest(reference, idempotencyKey, apiKey), wall),
-      reference,
-    );
-    reportCancel(cancelled, reference, order, log);
+    const cancelled = await cancel(reference, `${idempotencyKey}-void`, wall);
+    reportCancel(cancelled, reference, orderId, log);
     return cancelled ? confirmed : otherwise;
+  }
+
+  async function cancel(reference: string, key: string, wall: AbortSignal): Promise<boolean> {
+    return isCancelled(await post(cancelRequest(reference, key, apiKey), wall), reference);
+  }
+
+  async function lookup(asked: LookupRequest): Promise<InquiryOutcome> {
+    const terms = termsInGatewayUnits(asked.terms, STRIPE_AMOUNTS);
+    if (terms === undefined) return NEVER_SENT;
+    const request = { ...asked, terms };
+    const wall = AbortSignal.timeout(wallMs);
+    const judgement = await find(request, wall);
+    if (!('otherwise' in judgement) && judgement.kind !== 'settled') return judgement;
+    return asInquiryOutcome(await settle(judgement, request.terms, request.idempotencyKey, wall));
+  }
+
+  async function find(request: LookupRequest, wall: AbortSignal): Promise<InquiryJudgement> {
+    const { terms, idempotencyKey, reference } = request;
+    if (reference !== undefined) {
+      return judgeRetrieved(await get(retrieveRequest(reference, apiKey), wall), terms, nowMs());
+    }
+    const found = await get(searchRequest(terms.orderId, apiKey), wall);
+    return judgeSearch(found, terms, idempotencyKey, nowMs());
+  }
+
+  async function voidHold({ reference, idempotencyKey }: VoidRequest): Promise<VoidOutcome> {
+    const wall = AbortSignal.timeout(wallMs);
+    if (await cancel(reference, idempotencyKey, wall)) return { kind: 'voided' };
+    return judgeVoid(await get(retrieveRequest(reference, apiKey), wall), reference, nowMs());
   }
 
   function post(request: PostRequest, wall: AbortSignal): Promise<Exchange> {
     return http.post({ ...request, path: pathPrefix + request.path }, wall);
   }
 
-  return { authorize, close: () => http.close() };
+  function get(request: GetRequest, wall: AbortSignal): Promise<Exchange> {
+    return http.get({ ...request, path: pathPrefix + request.path }, wall);
+  }
+
+  return { authorize, lookup, void: voidHold, close: () => http.close() };
 }
+
+/** What the gateway cannot express was rejected here. */
+const NEVER_SENT: InquiryOutcome = {
+  kind: 'undecided',
+  cause: 'cannot_be_asked',
+  detail: 'the gateway cannot express the amount, so it was never asked for',
+};
 
 function reportUnknownCode(outcome: AuthorizationOutcome, order: Order, log: Log): void {
   if (outcome.kind !== 'declined' || outcome.class !== 'unknown') return;
@@ -92,8 +137,8 @@ function reportUnknownCode(outcome: AuthorizationOutcome, order: Order, log: Log
   log.warn(fields, 'declined with a code that nobody knows: class it in stripe-declines.ts');
 }
 
-function reportCancel(cancelled: boolean, reference: string, order: Order, log: Log): void {
-  const fields = { orderId: order.terms.orderId, reference };
+function reportCancel(cancelled: boolean, reference: string, orderId: string, log: Log): void {
+  const fields = { orderId, reference };
   if (cancelled) log.info(fields, 'the payment intent was cancelled at the gateway');
   else log.warn(fields, 'cancelling the payment intent is not confirmed: it may still hold money');
 }

@@ -66,14 +66,15 @@ function withoutReusedReference(
   { constraint }: RefusedByDatabase,
 ): FactOfOrder | undefined {
   const { fact } = refused;
-  if (constraint === undefined || !REFERENCE_KEYS.includes(constraint) || fact.kind !== 'outcome')
-    return undefined;
+  if (constraint === undefined || !REFERENCE_KEYS.includes(constraint)) return undefined;
+  if (fact.kind !== 'outcome' && fact.kind !== 'inquired') return undefined;
   const { outcome } = fact;
   if (!('reference' in outcome)) return undefined;
   const reason = outcome.kind === 'contradicted' ? outcome.reason : 'reference_reused';
+  const contradicted = { kind: 'contradicted', reason } as const;
   return {
     ...refused,
-    fact: { ...fact, outcome: { kind: 'contradicted', reason } },
+    fact: { ...fact, outcome: contradicted },
     remark: `${outcome.kind} with reference ${outcome.reference}, which another order has`,
   };
 }

@@ -35,6 +35,7 @@ export interface Terms {
   readonly worker: number;
   readonly leaseMs: number;
   readonly keyWindowMs: number;
+  readonly inquiryWaitsMs: readonly number[];
   readonly softDeclineRetry?: SoftDeclineRetry | undefined;
 }
 
@@ -117,14 +118,17 @@ const WRITE = {
     taken as (
       insert into cardauth.orders as o (
         order_id, customer_id, status, status_reason, amount_minor, currency, fingerprint, card_brand, card_last4,
-        gateway_reference, generation, attempts, decided_at, notified_at, retry_at, retry_until, version)
+        gateway_reference, authorization_expires_at, generation, attempts, decided_at, notified_at, retry_at,
+        retry_until, version)
       select
         order_id, customer_id, status, status_reason, amount_minor, currency, fingerprint, card_brand, card_last4,
-        gateway_reference, generation, attempts, decided_at, notified_at, retry_at, retry_until, version
+        gateway_reference, authorization_expires_at, generation, attempts, decided_at, notified_at, retry_at,
+        retry_until, version
       from fact where changed order by order_id collate "C"
       on conflict (order_id) do update set
         status = excluded.status, status_reason = excluded.status_reason,
-        gateway_reference = excluded.gateway_reference, generation = excluded.generation,
+        gateway_reference = excluded.gateway_reference,
+        authorization_expires_at = excluded.authorization_expires_at, generation = excluded.generation,
         attempts = excluded.attempts, decided_at = excluded.decided_at, notified_at = excluded.notified_at,
         retry_at = excluded.retry_at, retry_until = excluded.retry_until,
         version = excluded.version, updated_at = now()
@@ -134,15 +138,20 @@ const WRITE = {
     attempted as (
       insert into cardauth.attempts as a (
         order_id, generation, idempotency_key, gateway_reference, claim, owner, lease_until, key_used_since,
-        maybe_sent, state, decline_class, last_outcome, detail)
+        maybe_sent, state, decline_class, inquiries, resolve_due_at, void_reference, void_state, void_tries,
+        last_outcome, detail)
       select
         order_id, generation, idempotency_key, attempt_reference, claim, owner, lease_until, key_used_since,
-        maybe_sent, state, decline_class, outcome, detail
+        maybe_sent, state, decline_class, inquiries, resolve_due_at, void_reference, void_state, void_tries,
+        outcome, detail
       from fact where attempt_changed and (not changed or order_id in (select order_id from taken))
       on conflict (order_id, generation) do update set
         gateway_reference = coalesce(excluded.gateway_reference, a.gateway_reference), claim = excluded.claim,
         owner = excluded.owner, lease_until = excluded.lease_until, key_used_since = excluded.key_used_since,
         maybe_sent = excluded.maybe_sent, state = excluded.state, decline_class = excluded.decline_class,
+        inquiries = excluded.inquiries, resolve_due_at = excluded.resolve_due_at,
+        void_reference = excluded.void_reference, void_state = excluded.void_state,
+        void_tries = excluded.void_tries,
         last_outcome = coalesce(excluded.last_outcome, a.last_outcome),
         detail = coalesce(excluded.detail, a.detail), updated_at = now()
     ),

@@ -11,7 +11,7 @@
  * `apply` is answered by its deadline, also when the database accepts and never answers; whether the fact was
  * recorded is unknown then, and it is safe to bring it again.
  */
-import type { Decision, OrderFact } from '../../domain/order-states.ts';
+import { INQUIRY_WAITS_MS, type Decision, type OrderFact } from '../../domain/order-states.ts';
 import type { OrderId } from '../../domain/order.ts';
 import type { SoftDeclineRetry } from '../../domain/soft-declines.ts';
 import type { Availability } from '../../ports/availability.ts';
@@ -41,6 +41,8 @@ export interface OrderBookOptions {
   readonly leaseMs: number;
   /** How long after its first use an idempotency key may be sent again. */
   readonly keyWindowMs: number;
+  /** Waits before the inquiries of an order without a verdict; INQUIRY_WAITS_MS unless given. */
+  readonly inquiryWaitsMs?: readonly number[];
   /** Whether and when soft declines are tried again; never unless given. */
   readonly softDeclineRetry?: SoftDeclineRetry | undefined;
   /** By when every `apply` is answered; 5000 unless given. */
@@ -168,7 +170,8 @@ export class PostgresOrderBook implements OrderBook {
   async #commit(facts: readonly WaitingFact[], worker: number): Promise<void> {
     this.#commits += 1;
     try {
-      const answers = await commitFacts(this.#database, facts, { ...this.#options, worker });
+      const { inquiryWaitsMs = INQUIRY_WAITS_MS } = this.#options;
+      const answers = await commitFacts(this.#database, facts, { ...this.#options, inquiryWaitsMs, worker });
       facts.forEach((fact, index) => {
         this.#answer(fact, answers[index] ?? 'overtaken');
       });

@@ -4,20 +4,28 @@
  * Amounts travel as text both ways, so that 64 bits stay exact whatever type parsers the process has set. Times are
  * whole milliseconds since the epoch here and timestamptz there.
  */
-import type { Attempt, Decision, OrderFact, OrderStatus, StoredOrder } from '../../domain/order-states.ts';
+import type {
+  Attempt,
+  Decision,
+  OrderFact,
+  OrderStatus,
+  StoredOrder,
+  Voiding,
+} from '../../domain/order-states.ts';
 import type { OrderId } from '../../domain/order.ts';
-import type { AuthorizationOutcome } from '../../domain/outcome.ts';
+import type { AuthorizationOutcome, InquiryOutcome } from '../../domain/outcome.ts';
 
 /** Select list of an AttemptRow, for `cardauth.attempts a`. */
 export const ATTEMPT_COLUMNS = `
   a.idempotency_key, a.claim, a.owner, ${asMs('a.lease_until')}, ${asMs('a.key_used_since')}, a.maybe_sent, a.state,
-  a.decline_class`;
+  a.decline_class, a.inquiries, ${asMs('a.resolve_due_at')}, a.void_reference, a.void_state, a.void_tries`;
 
 /** Select list of an OrderRow, for `cardauth.orders o` left-joined with `cardauth.attempts a`. */
 export const ORDER_COLUMNS = `
   o.customer_id, o.status, o.status_reason, o.amount_minor::text, o.currency, o.fingerprint, o.card_brand,
-  o.card_last4, o.generation, o.attempts, o.gateway_reference, ${asMs('o.decided_at')}, ${asMs('o.notified_at')},
-  ${asMs('o.retry_at')}, ${asMs('o.retry_until')}, o.version, ${ATTEMPT_COLUMNS}`;
+  o.card_last4, o.generation, o.attempts, o.gateway_reference, ${asMs('o.authorization_expires_at')},
+  ${asMs('o.decided_at')}, ${asMs('o.notified_at')}, ${asMs('o.retry_at')}, ${asMs('o.retry_until')}, o.version,
+  ${ATTEMPT_COLUMNS}`;
 
 /** Reads a timestamptz as milliseconds, under its own name with `_ms` added. */
 export function asMs(column: string): string {
@@ -40,6 +48,7 @@ interface OrderOnlyRow {
   readonly generation: number;
   readonly attempts: number;
   readonly gateway_reference: string | null;
+  readonly authorization_expires_at_ms: number | null;
   readonly decided_at_ms: number | null;
   readonly notified_at_ms: number | null;
   readonly retry_at_ms: number | null;
@@ -57,6 +66,11 @@ export interface AttemptRow {
   readonly maybe_sent: boolean;
   readonly state: Attempt['state'];
   readonly decline_class: Attempt['declineClass'] | null;
+  readonly inquiries: number;
+  readonly resolve_due_at_ms: number | null;
+  readonly void_reference: string | null;
+  readonly void_state: Voiding['state'] | null;
+  readonly void_tries: number;
 }
 
 export function storedOrder(row: OrderRow): StoredOrder {
@@ -74,6 +88,7 @@ export function storedOrder(row: OrderRow): StoredOrder {
     attempts: row.attempts,
     attempt: row.idempotency_key === null ? undefined : storedAttempt(row),
     gatewayReference: row.gateway_reference ?? undefined,
+    authorizationExpiresAtMs: wholeMs(row.authorization_expires_at_ms),
     decidedAtMs: wholeMs(row.decided_at_ms),
     notifiedAtMs: wholeMs(row.notified_at_ms),
     retryAtMs: wholeMs(row.retry_at_ms),
@@ -92,7 +107,15 @@ export function storedAttempt(row: AttemptRow): Attempt {
     maybeSent: row.maybe_sent,
     state: row.state,
     declineClass: row.decline_class ?? undefined,
+    inquiries: row.inquiries,
+    resolveDueMs: wholeMs(row.resolve_due_at_ms),
+    voiding: storedVoiding(row),
   };
+}
+
+function storedVoiding(row: AttemptRow): Voiding | undefined {
+  if (row.void_reference === null || row.void_state === null) return undefined;
+  return { reference: row.void_reference, state: row.void_state, tries: row.void_tries };
 }
 
 export function wholeMs(ms: number | null): number | undefined {
@@ -127,6 +150,8 @@ export const FACT_ROW_COLUMNS = `
   retry_at timestamptz, retry_until timestamptz,
   attempt_changed boolean, idempotency_key text, attempt_reference text, claim int, owner int,
   lease_until timestamptz, key_used_since timestamptz, maybe_sent boolean, state text, decline_class text,
+  authorization_expires_at timestamptz, inquiries int, resolve_due_at timestamptz, void_reference text,
+  void_state text, void_tries int,
   fact text, fact_claim int, status_before text, worker int, outcome text, detail text, alarm text`;
 
 /** One row of the JSON array that the write statement takes: order, attempt and event side by side. */
@@ -139,19 +164,27 @@ export function factRow(decided: DecidedFact): object {
     ...(after === undefined ? {} : orderColumns(after)),
     attempt_changed: after?.attempt !== before?.attempt,
     ...(after?.attempt === undefined ? {} : attemptColumns(after.attempt)),
-    // The reference belongs to the attempt that this fact settles, not to an earlier generation's.
-    attempt_reference:
-      isOfEarlierGeneration(fact, after) || after?.gatewayReference === before?.gatewayReference
-        ? null
-        : after?.gatewayReference,
+    attempt_reference: referenceOfAttempt(fact, before, after),
     fact: fact.kind,
     fact_claim: fact.kind === 'outcome' ? fact.claim : after?.attempt?.claim,
     status_before: before?.status,
     worker: decided.worker,
-    outcome: fact.kind === 'outcome' ? outcomeName(fact.outcome) : undefined,
+    outcome: outcomeOfFact(fact),
     detail: forPeople(decided.remark ?? detailOf(fact, decision)),
     alarm: forPeople(decision.alarm),
   };
+}
+
+/** The reference belongs to the attempt that this fact settles, not to an earlier generation's. */
+function referenceOfAttempt(
+  fact: OrderFact,
+  before: StoredOrder | undefined,
+  after: StoredOrder | undefined,
+): string | undefined {
+  if (isOfEarlierGeneration(fact, after)) return undefined;
+  const isNew = after?.gatewayReference !== before?.gatewayReference;
+  // An approved attempt is approved under the order's reference, and no row without one is even proposed.
+  return isNew || after?.attempt?.state === 'approved' ? after?.gatewayReference : undefined;
 }
 
 function isOfEarlierGeneration(fact: OrderFact, order: StoredOrder | undefined): boolean {
@@ -171,6 +204,7 @@ function orderColumns(order: StoredOrder): object {
     gateway_reference: order.gatewayReference,
     generation: order.generation,
     attempts: order.attempts,
+    authorization_expires_at: isoTime(order.authorizationExpiresAtMs),
     decided_at: isoTime(order.decidedAtMs),
     notified_at: isoTime(order.notifiedAtMs),
     retry_at: isoTime(order.retryAtMs),
@@ -189,6 +223,11 @@ function attemptColumns(attempt: Attempt): object {
     maybe_sent: attempt.maybeSent,
     state: attempt.state,
     decline_class: attempt.declineClass,
+    inquiries: attempt.inquiries,
+    resolve_due_at: isoTime(attempt.resolveDueMs),
+    void_reference: attempt.voiding?.reference,
+    void_state: attempt.voiding?.state,
+    void_tries: attempt.voiding?.tries ?? 0,
   };
 }
 
@@ -196,9 +235,23 @@ function isoTime(ms: number | undefined): string | undefined {
   return ms === undefined ? undefined : new Date(ms).toISOString();
 }
 
+function outcomeOfFact(fact: OrderFact): string | undefined {
+  switch (fact.kind) {
+    case 'outcome':
+    case 'inquired':
+      return outcomeName(fact.outcome);
+    case 'voided':
+      return `void: ${fact.outcome.kind}`;
+    default:
+      return undefined;
+  }
+}
+
 /** `approved`, `declined: card_declined`, `unknown: no_answer`, ... */
-function outcomeName(outcome: AuthorizationOutcome): string {
+function outcomeName(outcome: AuthorizationOutcome | InquiryOutcome): string {
   switch (outcome.kind) {
+    case 'unanswered':
+      return 'unanswered';
     case 'approved':
       return 'approved';
     case 'declined':
@@ -208,6 +261,7 @@ function outcomeName(outcome: AuthorizationOutcome): string {
       return 'rejected';
     case 'unavailable':
     case 'unknown':
+    case 'undecided':
       return `${outcome.kind}: ${outcome.cause}`;
   }
 }
@@ -215,7 +269,10 @@ function outcomeName(outcome: AuthorizationOutcome): string {
 function detailOf(fact: OrderFact, decision: Decision): string | undefined {
   if (fact.kind === 'parked') return fact.reason;
   if (fact.kind === 'refuse') return fact.reason;
-  if (fact.kind === 'outcome') {
+  if (fact.kind === 'voided') {
+    return 'detail' in fact.outcome ? `${fact.reference}: ${fact.outcome.detail}` : fact.reference;
+  }
+  if (fact.kind === 'outcome' || fact.kind === 'inquired') {
     const { outcome } = fact;
     switch (outcome.kind) {
       case 'declined':
@@ -223,6 +280,8 @@ function detailOf(fact: OrderFact, decision: Decision): string | undefined {
         return outcome.code;
       case 'unavailable':
       case 'unknown':
+      case 'undecided':
+      case 'unanswered':
         return outcome.detail;
       case 'approved':
       case 'contradicted':
