@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import type { Secret } from '../domain/card.ts';
+import type { SoftDeclineRetry } from '../domain/soft-declines.ts';
 import type { CardKeys } from './card-keys.ts';
 import { brokenPreconditions, type ValidValues } from './preconditions.ts';
 import type { Problem } from './problem.ts';
@@ -34,6 +35,8 @@ export interface Config {
     readonly fingerprintKey: Secret;
     /** All of them open sealed cards, the first one seals; undefined: cards cannot be sealed or opened. */
     readonly cardKeys: CardKeys | undefined;
+    /** undefined: soft declines are final. */
+    readonly softDeclineRetry: SoftDeclineRetry | undefined;
   };
   readonly topology: {
     readonly messageTimeoutMs: number;
@@ -146,6 +149,10 @@ const parts: { readonly [G in Group]: z.ZodType<Config[G]> } = {
     maxAmount: orders.CARDAUTH_MAX_AMOUNT,
     fingerprintKey: orders.CARDAUTH_FINGERPRINT_KEY,
     cardKeys: orders.CARDAUTH_CARD_KEY,
+    softDeclineRetry:
+      orders.CARDAUTH_SOFT_DECLINE_RETRY === 'on'
+        ? { waitsMs: Object.freeze(orders.CARDAUTH_SOFT_DECLINE_WAITS_MS) }
+        : undefined,
   })),
   topology: groups.topology.transform((topology) => ({
     messageTimeoutMs: topology.CARDAUTH_MESSAGE_TIMEOUT_MS,

@@ -20,6 +20,8 @@ export interface Declined {
   /** The gateway's code, for people; at most 64 characters. */
   readonly code: string;
   readonly reference?: string;
+  /** The card network's own wish: not to be tried again before so long, milliseconds. */
+  readonly retryAfterMs?: number;
 }
 
 export type DeclineReason = 'card_declined' | 'invalid_card_data' | 'authentication_required';
