@@ -20,9 +20,11 @@ export interface Config {
   };
   readonly database: { readonly url: Secret };
   readonly gateway: {
-    readonly dialect: 'stripe';
-    /** Without a slash at the end; undefined: the dialect's own host. */
+    readonly dialect: 'stripe' | 'adyen';
+    /** Without a slash at the end; undefined: Stripe's own host. */
     readonly url: string | undefined;
+    /** Of adyen only. */
+    readonly merchantAccount: string | undefined;
     readonly apiKey: Secret;
     readonly timeoutMs: number;
     readonly keyWindowMs: number;
@@ -33,10 +35,10 @@ export interface Config {
     /** Decimal text in major units. */
     readonly maxAmount: string;
     readonly fingerprintKey: Secret;
-    /** All of them open sealed cards, the first one seals; undefined: cards cannot be sealed or opened. */
-    readonly cardKeys: CardKeys | undefined;
     /** undefined: soft declines are final. */
     readonly softDeclineRetry: SoftDeclineRetry | undefined;
+    /** All of them open sealed cards, the first one seals; undefined: cards cannot be sealed or opened. */
+    readonly cardKeys: CardKeys | undefined;
   };
   readonly topology: {
     readonly messageTimeoutMs: number;
@@ -139,6 +141,7 @@ const parts: { readonly [G in Group]: z.ZodType<Config[G]> } = {
   gateway: groups.gateway.transform((gateway) => ({
     dialect: gateway.CARDAUTH_GATEWAY,
     url: gateway.CARDAUTH_GATEWAY_URL,
+    merchantAccount: gateway.CARDAUTH_ADYEN_MERCHANT_ACCOUNT,
     apiKey: gateway.CARDAUTH_GATEWAY_API_KEY,
     timeoutMs: gateway.CARDAUTH_GATEWAY_TIMEOUT_MS,
     keyWindowMs: gateway.CARDAUTH_GATEWAY_KEY_WINDOW_HOURS,
@@ -148,11 +151,11 @@ const parts: { readonly [G in Group]: z.ZodType<Config[G]> } = {
     defaultCurrency: orders.CARDAUTH_CURRENCY,
     maxAmount: orders.CARDAUTH_MAX_AMOUNT,
     fingerprintKey: orders.CARDAUTH_FINGERPRINT_KEY,
-    cardKeys: orders.CARDAUTH_CARD_KEY,
     softDeclineRetry:
       orders.CARDAUTH_SOFT_DECLINE_RETRY === 'on'
         ? { waitsMs: Object.freeze(orders.CARDAUTH_SOFT_DECLINE_WAITS_MS) }
         : undefined,
+    cardKeys: orders.CARDAUTH_CARD_KEY,
   })),
   topology: groups.topology.transform((topology) => ({
     messageTimeoutMs: topology.CARDAUTH_MESSAGE_TIMEOUT_MS,
