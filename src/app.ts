@@ -4,7 +4,7 @@
  *     orders queue -> OrdersSpout -> AuthorizeCreditCard -> ProcessedOrderNotification -> notification exchange
  *                                             `-> ParkOrder -> parking lot
  */
-import { guardWithBreaker } from './adapters/gateway/breaker.ts';
+import { guardGateway } from './adapters/gateway/guard.ts';
 import { createOrderBook } from './adapters/postgres/order-book.ts';
 import { BrokerConnection } from './adapters/rabbitmq/connection.ts';
 import {
@@ -34,7 +34,7 @@ import type { BasicBolt } from './topology/bolt.ts';
 import { TopologyBuilder } from './topology/builder.ts';
 import type { DrainReport } from './topology/drain.ts';
 import { shuffle } from './topology/groupings.ts';
-import type { ReplayRules } from './topology/replay-policy.ts';
+import type { BackoffRule, ReplayRules } from './topology/replay-policy.ts';
 import { TopologyRunner } from './topology/runner.ts';
 import { systemClock, systemRandom } from './topology/system-clock.ts';
 
@@ -59,11 +59,12 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     databaseUrl: database.url.reveal(),
     leaseMs: limits.leaseMs,
     keyWindowMs: gatewayConfig.keyWindowMs,
+    softDeclineRetry: orders.softDeclineRetry,
   });
 
-  // The gateway, behind its breaker.
+  // The gateway, behind what stops asking it while that makes no sense.
   const unguarded = openGateway(gatewayConfig, log);
-  const gateway = guardWithBreaker(unguarded);
+  const gateway = guardGateway(unguarded, { ...means, mostInWork: limits.maxSpoutPending });
 
   // The broker: consuming and publishing never share a connection, announcements and copies never a channel.
   const endpoints = parseAmqpUrls(broker.urls.reveal());
@@ -107,7 +108,7 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     }),
     parkingLot: lot,
     retryCopies,
-    replayRules: replayRules(limits),
+    replayRules: replayRules(limits, () => gateway.availability.unavailableBecause() !== undefined),
     maxSpoutPending: limits.maxSpoutPending,
   });
   const authorize = new AuthorizeCreditCard({
@@ -215,20 +216,31 @@ const CLOSE_TIMEOUT_MS = 12_000;
 
 /**
  * Ceilings of 1 s, 5 s, 25 s, 2 min, 10 min, 52 min, 1 h by default: each replay finds a level queue of about its wait.
- * Where the fault is not the order's own and the intake is held for it, its replays are not used up.
+ * Where the fault is not the order's own and the intake is held for it, its replays are not used up. A fault of the
+ * gateway may be the order's own, unless it met others as well: then the gateway is stopped by the time it counts.
  */
-function replayRules(limits: WorkerConfig['topology']): ReplayRules {
+function replayRules(limits: WorkerConfig['topology'], isGatewayStopped: () => boolean): ReplayRules {
   const baseMs = limits.retryLevelsMs[0] ?? 1_000;
   const capMs = limits.retryLevelsMs.at(-1) ?? baseMs;
   const otherwise = { baseMs, factor: 5, capMs, maxReplays: limits.maxAttempts };
   const notItsOwn = { baseMs, capMs: Math.min(capMs, 30_000), maxReplays: Infinity, isCounted: false };
+  const gatewayFault = (): BackoffRule => (isGatewayStopped() ? notItsOwn : otherwise);
   return {
     otherwise,
     byErrorClass: {
+      bad_gateway: gatewayFault,
       breaker_open: notItsOwn,
       claimed_elsewhere: notItsOwn,
+      configuration: notItsOwn,
+      connection_lost: gatewayFault,
       database: notItsOwn,
+      no_answer: gatewayFault,
+      not_sent: notItsOwn,
       publisher_unavailable: notItsOwn,
+      // Its tries are counted by the order itself, and their waits are hours and days.
+      soft_decline: notItsOwn,
+      rate_limited: notItsOwn,
+      server_error: gatewayFault,
     },
   };
 }

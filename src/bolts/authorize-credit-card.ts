@@ -1,6 +1,6 @@
 import { notificationOf } from '../domain/notification.ts';
-import { isTerminal, type Decision } from '../domain/order-states.ts';
-import type { DecisionParkReason, Order, OrderId } from '../domain/order.ts';
+import { isTerminal, type Decision, type NextStep } from '../domain/order-states.ts';
+import { orderIdOf, type DecisionParkReason, type Order, type OrderId } from '../domain/order.ts';
 import type { AuthorizationOutcome } from '../domain/outcome.ts';
 import type { Gateway } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
@@ -129,6 +129,7 @@ const TOO_LATE = {
 
 function goOn(values: OrderValues, decision: Decision, emit: Emit): void {
   const { order, next } = decision;
+  if (next.step === 'retry') throw comesBack(orderIdOf(values.admission), next);
   if (order === undefined) throw new Error('bug: an order was decided on without being stored');
   switch (next.step) {
     case 'announce':
@@ -144,15 +145,20 @@ function goOn(values: OrderValues, decision: Decision, emit: Emit): void {
         errorClass: 'claimed_elsewhere',
         retryAfterMs: next.retryAfterMs,
       });
-    case 'retry':
-      throw new RetriableError(`order ${order.orderId}: ${next.detail}`, {
-        errorClass: next.errorClass,
-        ...(next.retryAfterMs === undefined ? {} : { retryAfterMs: next.retryAfterMs }),
-      });
     case 'charge':
     case 'nothing':
       throw new Error(`bug: nothing follows for order ${order.orderId}, which is ${order.status}`);
   }
+}
+
+function comesBack(
+  orderId: OrderId | undefined,
+  { detail, errorClass, retryAfterMs }: Extract<NextStep, { step: 'retry' }>,
+): RetriableError {
+  return new RetriableError(`order ${orderId ?? 'without an id'}: ${detail}`, {
+    errorClass,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
 }
 
 function parkedOrder(

@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import type { Secret } from '../domain/card.ts';
+import type { SoftDeclineRetry } from '../domain/soft-declines.ts';
 import { brokenPreconditions, type ValidValues } from './preconditions.ts';
 import type { Problem } from './problem.ts';
 import { collect, type Setting, type Sources } from './sources.ts';
@@ -33,6 +34,8 @@ export interface Config {
     /** Decimal text in major units. */
     readonly maxAmount: string;
     readonly fingerprintKey: Secret;
+    /** undefined: soft declines are final. */
+    readonly softDeclineRetry: SoftDeclineRetry | undefined;
   };
   readonly topology: {
     readonly messageTimeoutMs: number;
@@ -145,6 +148,10 @@ const parts: { readonly [G in Group]: z.ZodType<Config[G]> } = {
     defaultCurrency: orders.CARDAUTH_CURRENCY,
     maxAmount: orders.CARDAUTH_MAX_AMOUNT,
     fingerprintKey: orders.CARDAUTH_FINGERPRINT_KEY,
+    softDeclineRetry:
+      orders.CARDAUTH_SOFT_DECLINE_RETRY === 'on'
+        ? { waitsMs: Object.freeze(orders.CARDAUTH_SOFT_DECLINE_WAITS_MS) }
+        : undefined,
   })),
   topology: groups.topology.transform((topology) => ({
     messageTimeoutMs: topology.CARDAUTH_MESSAGE_TIMEOUT_MS,

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { MOST_TRIES, RETRIED_FOR_MS } from '../domain/soft-declines.ts';
 import {
   ascendingList,
   baseUrl,
@@ -161,6 +162,23 @@ export const groups = {
       description: 'Orders above it are parked.',
       example: '5000.00',
     }),
+    CARDAUTH_SOFT_DECLINE_RETRY: variable(oneOf(['off', 'on']), {
+      default: 'off',
+      rule: 'off or on',
+      description:
+        'Whether an order whose card was declined for now (e.g. insufficient funds) is tried again later.',
+      example: 'on',
+    }),
+    CARDAUTH_SOFT_DECLINE_WAITS_MS: variable(
+      ascendingList({ min: 1, max: RETRIED_FOR_MS, maxItems: MOST_TRIES - 1 }),
+      {
+        default: '3600000,21600000,86400000,259200000,604800000',
+        rule: `1-${MOST_TRIES - 1} ascending whole numbers, comma-separated, each from 1 to ${RETRIED_FOR_MS} (30 days): more tries than ${MOST_TRIES} cost fees`,
+        description:
+          'Waits after the first, second, ... such decline; after the last one the order is denied.',
+        example: '3600000,86400000',
+      },
+    ),
     CARDAUTH_FINGERPRINT_KEY: variable(secretText({ minBytes: 16 }), {
       secret: true,
       fallback: 'required outside the demo',

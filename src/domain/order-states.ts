@@ -8,12 +8,15 @@
  * - A status says what is known, not who works on it: a resend of an unknown authorization is claimed with a
  *   lease, and its status stays `authorization-unknown` until a verdict is there.
  * - The idempotency key belongs to the order's generation and never changes on a fault.
+ * - A soft decline that is to be tried again leaves the order `received`, with its attempt declined: nothing is charged
+ *   and nothing is decided, so nobody is told. It is claimed again when its time has come, as the next generation.
  * - Notification is a fact beside the status (`notifiedAtMs`).
  *
  * test/domain/order-states.test.ts prints the status x fact table and compares it.
  */
-import type { AuthorizationOutcome, Contradicted } from './outcome.ts';
+import type { Approved, AuthorizationOutcome, Contradicted, Declined } from './outcome.ts';
 import type { DecisionParkReason, OrderTerms } from './order.ts';
+import { nextTry, type SoftDeclineRetry } from './soft-declines.ts';
 
 export type TerminalStatus = 'ready-to-ship' | 'denied';
 export type OrderStatus = 'received' | 'authorizing' | 'authorization-unknown' | 'review' | TerminalStatus;
@@ -28,6 +31,10 @@ export interface StoredOrder extends OrderTerms {
   readonly gatewayReference: string | undefined;
   readonly decidedAtMs: number | undefined;
   readonly notifiedAtMs: number | undefined;
+  /** Declined softly, and not to be claimed again before; undefined when it does not wait for that. */
+  readonly retryAtMs: number | undefined;
+  /** When its tries after soft declines end; set by the first of those, and then for good. */
+  readonly retryUntilMs: number | undefined;
   /** Raised by every write; a write of an older version is refused. */
   readonly version: number;
 }
@@ -79,6 +86,8 @@ export interface DecisionContext {
   readonly leaseMs: number;
   /** How long after its first use a key may be sent again. */
   readonly keyWindowMs: number;
+  /** Whether and when soft declines are tried again; undefined: never. */
+  readonly softDeclineRetry?: SoftDeclineRetry | undefined;
 }
 
 /** What the one who brought the fact does now. */
@@ -154,6 +163,7 @@ function claim(order: StoredOrder, terms: OrderTerms, context: DecisionContext):
 function claimOpenAttempt(order: StoredOrder, context: DecisionContext): Decision {
   const { attempt } = order;
   if (attempt === undefined) return holdClaim(order, context);
+  if (attempt.state === 'declined') return claimNextTry(order, context);
 
   const leftMs = leaseLeftMs(attempt, context);
   if (leftMs > 0) return unchanged(order, { step: 'wait', retryAfterMs: leftMs });
@@ -171,6 +181,23 @@ function claimOpenAttempt(order: StoredOrder, context: DecisionContext): Decisio
     return changed(order, next, { step: 'park', reason: 'key_window_passed', detail });
   }
   return holdClaim(withAttempt(order, { maybeSent }), context);
+}
+
+/** It was declined softly: a new generation, with a key of its own, once its time has come. */
+function claimNextTry(order: StoredOrder, context: DecisionContext): Decision {
+  if (context.softDeclineRetry === undefined) {
+    return changed(order, denied(order, 'card_declined', context), { step: 'announce' });
+  }
+  if ((order.retryAtMs ?? 0) > context.nowMs) return unchanged(order, waitForNextTry(order, context));
+  const nextTryOfIt: StoredOrder = {
+    ...order,
+    generation: order.generation + 1,
+    attempt: undefined,
+    gatewayReference: undefined,
+    statusReason: undefined,
+    retryAtMs: undefined,
+  };
+  return holdClaim(nextTryOfIt, context);
 }
 
 /** Milliseconds for which somebody else's claim is still to be respected. */
@@ -227,7 +254,7 @@ function refuse(
     case 'denied':
       return unchanged(order, { step: 'announce' });
     case 'received':
-      if (order.attempt?.maybeSent === true)
+      if (order.attempt?.maybeSent === true && order.attempt.state !== 'declined')
         return unchanged(order, parkForReview('the card data was usable before and is not now'));
       // An attempt that was never sent ends with the order: left open, it would block the next generation's.
       return changed(order, denied(withAttempt(order, { state: 'declined' }), fact.reason, context), {
@@ -251,9 +278,11 @@ function recordOutcome(
   context: DecisionContext,
 ): Decision {
   if (order?.attempt === undefined) return neverClaimed(order, fact.outcome);
-  if (fact.generation !== order.generation) return staleGeneration(order, fact);
+  if (fact.generation !== order.generation) return hearOfOtherGeneration(order, fact);
   switch (order.status) {
     case 'received':
+      if (order.attempt.state === 'declined') return hearBetweenTries(order, fact.outcome, context);
+      return settleAttempt(order, order.attempt, fact, context);
     case 'authorizing':
     case 'authorization-unknown':
       return settleAttempt(order, order.attempt, fact, context);
@@ -277,18 +306,7 @@ function settleAttempt(
     case 'approved':
       return changed(order, approved(order, outcome.reference, context), { step: 'announce' });
     case 'declined':
-      return changed(
-        order,
-        {
-          ...denied(
-            withAttempt(order, { state: 'declined', declineClass: outcome.class, leaseUntilMs: undefined }),
-            outcome.reason,
-            context,
-          ),
-          gatewayReference: outcome.reference ?? order.gatewayReference,
-        },
-        { step: 'announce' },
-      );
+      return recordDecline(order, outcome, context);
     case 'contradicted':
       return changed(
         order,
@@ -310,6 +328,32 @@ function settleAttempt(
     case 'unknown':
       return releaseUnknown(order, attempt, fact.claim, outcome);
   }
+}
+
+function recordDecline(order: StoredOrder, outcome: Declined, context: DecisionContext): Decision {
+  const declined: StoredOrder = {
+    ...withAttempt(order, { state: 'declined', declineClass: outcome.class, leaseUntilMs: undefined }),
+    gatewayReference: outcome.reference ?? order.gatewayReference,
+  };
+  const { softDeclineRetry, nowMs } = context;
+  const soFar = { declines: order.generation, untilMs: order.retryUntilMs };
+  const next = softDeclineRetry && nextTry(outcome, soFar, softDeclineRetry, nowMs);
+  if (next === undefined) {
+    return changed(order, denied(declined, outcome.reason, context), { step: 'announce' });
+  }
+  const waiting: StoredOrder = {
+    ...declined,
+    status: 'received',
+    statusReason: 'soft_decline_retry',
+    retryAtMs: next.atMs,
+    retryUntilMs: next.untilMs,
+  };
+  return changed(order, waiting, waitForNextTry(waiting, context));
+}
+
+function waitForNextTry({ retryAtMs = 0 }: StoredOrder, { nowMs }: DecisionContext): NextStep {
+  const detail = `declined softly, to be tried again from ${new Date(retryAtMs).toISOString()} on`;
+  return { step: 'retry', errorClass: 'soft_decline', retryAfterMs: Math.max(0, retryAtMs - nowMs), detail };
 }
 
 function releaseUnsent(
@@ -360,18 +404,63 @@ function retry(errorClass: string, outcome: { retryAfterMs?: number; detail: str
   return { step: 'retry', errorClass, detail, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
 
-function staleGeneration(order: StoredOrder, fact: OutcomeFact): Decision {
-  const alarm =
-    fact.outcome.kind === 'approved'
-      ? `generation ${fact.generation} was approved (${fact.outcome.reference}) after generation ${order.generation} began`
-      : undefined;
-  return unchanged(order, { step: 'nothing' }, alarm);
+/** Declined, and to be tried again: its request may still be answered a second time. */
+function hearBetweenTries(
+  order: StoredOrder,
+  outcome: AuthorizationOutcome,
+  context: DecisionContext,
+): Decision {
+  if (outcome.kind === 'approved' || outcome.kind === 'contradicted') {
+    return stopTrying(order, outcome, `after the decline of generation ${order.generation}`);
+  }
+  return unchanged(order, waitForNextTry(order, context));
 }
 
+/** A late answer to an earlier try; no generation but the current one can be claimed. */
+function hearOfOtherGeneration(order: StoredOrder, fact: OutcomeFact): Decision {
+  const { outcome, generation } = fact;
+  const money = outcome.kind === 'approved' || outcome.kind === 'contradicted' ? outcome : undefined;
+  const when = `for generation ${generation}, when generation ${order.generation} had begun`;
+  const alarm = money && `${moneyHeard(money)} came ${when}`;
+  switch (order.status) {
+    case 'ready-to-ship':
+    case 'denied':
+      return unchanged(order, { step: 'announce' }, alarm);
+    case 'review':
+      return money
+        ? hearInReview(order, money)
+        : unchanged(order, parkForReview(order.statusReason ?? 'review'));
+    case 'received':
+    case 'authorizing':
+    case 'authorization-unknown':
+      if (money !== undefined) return stopTrying(order, money, when);
+      return unchanged(order, comeBack(`an answer came ${when}`));
+  }
+}
+
+/** The order may hold money under a key that was declined: another try could charge it twice. */
+function stopTrying(order: StoredOrder, money: Approved | Contradicted, when: string): Decision {
+  const reason = 'money_after_decline';
+  const isOpen = order.attempt?.state === 'open';
+  const next: StoredOrder = {
+    ...(isOpen ? giveToReview(order, reason) : { ...order, ...reviewed(reason) }),
+    retryAtMs: undefined,
+    gatewayReference: money.reference ?? order.gatewayReference,
+  };
+  return changed(order, next, parkForReview(reason), `${moneyHeard(money)} came ${when}`);
+}
+
+/** The answer has no place any more: the message comes back and finds the order as it is. */
+function comeBack(detail: string): NextStep {
+  return { step: 'retry', errorClass: 'stale_answer', detail };
+}
+
+/** The order was removed, or restored from an old backup, under the request: claimed anew, the same key finds its answer. */
 function neverClaimed(order: StoredOrder | undefined, outcome: AuthorizationOutcome): Decision {
   const reference =
     'reference' in outcome ? ` (${outcome.kind}, ${outcome.reference ?? 'without a reference'})` : '';
-  return unchanged(order, { step: 'nothing' }, `an outcome${reference} for an order that was never claimed`);
+  const what = `an outcome${reference} for an order that was never claimed`;
+  return unchanged(order, comeBack(what), what);
 }
 
 function contradictionOfApproval(order: StoredOrder, outcome: AuthorizationOutcome): string | undefined {
@@ -398,11 +487,14 @@ function hearInReview(order: StoredOrder, outcome: AuthorizationOutcome): Decisi
     return unchanged(order, next, 'a decline came while the order is in review');
   if (outcome.kind !== 'approved' && outcome.kind !== 'contradicted') return unchanged(order, next);
 
-  const heard = outcome.kind === 'approved' ? `an approval (${outcome.reference})` : contradiction(outcome);
-  const alarm = `${heard} came while the order is in review`;
+  const alarm = `${moneyHeard(outcome)} came while the order is in review`;
   if (outcome.reference === undefined || order.gatewayReference !== undefined)
     return unchanged(order, next, alarm);
   return changed(order, { ...order, gatewayReference: outcome.reference }, next, alarm);
+}
+
+function moneyHeard(outcome: Approved | Contradicted): string {
+  return outcome.kind === 'approved' ? `an approval (${outcome.reference})` : contradiction(outcome);
 }
 
 function contradiction({ reason, reference }: Contradicted): string {
@@ -441,6 +533,8 @@ function admitted(terms: OrderTerms): StoredOrder {
     gatewayReference: undefined,
     decidedAtMs: undefined,
     notifiedAtMs: undefined,
+    retryAtMs: undefined,
+    retryUntilMs: undefined,
     version: 0,
   };
 }
@@ -456,7 +550,13 @@ function approved(order: StoredOrder, reference: string, context: DecisionContex
 }
 
 function denied(order: StoredOrder, reason: string, context: DecisionContext): StoredOrder {
-  return { ...order, status: 'denied', statusReason: reason, decidedAtMs: context.nowMs };
+  return {
+    ...order,
+    status: 'denied',
+    statusReason: reason,
+    decidedAtMs: context.nowMs,
+    retryAtMs: undefined,
+  };
 }
 
 function giveToReview(order: StoredOrder, reason: string): StoredOrder {

@@ -20,6 +20,8 @@ export interface Declined {
   /** The gateway's code, for people; at most 64 characters. */
   readonly code: string;
   readonly reference?: string;
+  /** The card network's own wish: not to be tried again before so long, milliseconds. */
+  readonly retryAfterMs?: number;
 }
 
 export type DeclineReason = 'card_declined' | 'invalid_card_data' | 'authentication_required';
@@ -41,6 +43,8 @@ export interface Contradicted {
 export interface Rejected {
   readonly kind: 'rejected';
   readonly code: string;
+  /** The gateway was not asked: the order cannot be written in its dialect. Says nothing about the gateway. */
+  readonly unasked?: true;
 }
 
 /** Proven not charged by this request, and not decided either: the order may be tried again. */

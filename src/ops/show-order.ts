@@ -18,6 +18,8 @@ export interface OrderView {
   readonly attempts: number | null;
   readonly decidedAt: string | null;
   readonly notifiedAt: string | null;
+  /** Declined softly, and not to be tried again before. */
+  readonly retryAt: string | null;
   readonly authorizations: readonly AuthorizationView[];
   readonly events: readonly EventView[];
 }
@@ -65,6 +67,7 @@ export async function showOrder(history: OrderHistory, orderId: string): Promise
     attempts: order?.attempts ?? null,
     decidedAt: timeView(order?.decidedAtMs),
     notifiedAt: timeView(order?.notifiedAtMs),
+    retryAt: timeView(order?.retryAtMs),
     authorizations: record.attempts.map(authorizationView),
     events: record.events.map(eventView),
   };

@@ -52,6 +52,11 @@ async function approve(fresh: Intent, request: ChargeRequest, context: ChargeCon
         { ...UNKNOWN_DECLINE, declineCode: fault.declineCode ?? 'moon_phase_adverse' },
         context,
       );
+    case 'decline': {
+      const { declineCode, adviceCode, networkAdviceCode, networkDeclineCode } = fault;
+      const words = { declineCode, adviceCode, networkAdviceCode, networkDeclineCode };
+      return decline(fresh, { ...GENERIC_DECLINE, ...words }, context);
+    }
     case 'requires-action':
       return keep({ ...fresh, status: 'requires_action' }, context);
     case 'pending':

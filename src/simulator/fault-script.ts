@@ -54,6 +54,14 @@ const verdictFault = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('requires-action') }),
   /** A status word that Stripe does not have; not charged unless it settles as approved. */
   z.strictObject({ kind: z.literal('unknown-status'), settle }),
+  /** The issuer declines a card that it would approve; with `times` on the rule, it does so no more after that. */
+  z.strictObject({
+    kind: z.literal('decline'),
+    declineCode: z.string(),
+    adviceCode: z.enum(['confirm_card_data', 'do_not_try_again', 'try_again_later']).optional(),
+    networkAdviceCode: z.string().length(2).optional(),
+    networkDeclineCode: z.string().length(2).optional(),
+  }),
   z.strictObject({ kind: z.literal('unknown-decline-code'), declineCode: z.string().optional() }),
 ]);
 

@@ -18,7 +18,10 @@ export interface Card {
 export interface Decline {
   readonly code: string;
   readonly declineCode?: string;
-  readonly adviceCode?: 'confirm_card_data' | 'do_not_try_again' | 'try_again_later';
+  readonly adviceCode?: 'confirm_card_data' | 'do_not_try_again' | 'try_again_later' | undefined;
+  /** The card network's own codes, two characters each. */
+  readonly networkAdviceCode?: string | undefined;
+  readonly networkDeclineCode?: string | undefined;
   readonly message: string;
   readonly param?: string;
 }

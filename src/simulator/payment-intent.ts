@@ -101,6 +101,8 @@ export function cardErrorBody(decline: Decline, suffix: string): object {
     ...(decline.declineCode === undefined ? {} : { decline_code: decline.declineCode }),
     doc_url: `https://stripe.com/docs/error-codes/${decline.code.replaceAll('_', '-')}`,
     message: decline.message,
+    ...(decline.networkAdviceCode === undefined ? {} : { network_advice_code: decline.networkAdviceCode }),
+    ...(decline.networkDeclineCode === undefined ? {} : { network_decline_code: decline.networkDeclineCode }),
     ...(decline.param === undefined ? {} : { param: decline.param }),
     type: 'card_error',
   };

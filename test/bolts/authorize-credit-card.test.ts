@@ -256,6 +256,47 @@ describe('AuthorizeCreditCard', () => {
     assert.equal(book.table.orders.get('5')?.status, 'ready-to-ship');
   });
 
+  it('tries a soft decline again when its time has come, under the next key, and announces nothing before', async () => {
+    const declined = {
+      kind: 'declined',
+      reason: 'card_declined',
+      class: 'soft',
+      code: 'do_not_honor',
+    } as const;
+    const { bolt, book, gateway } = setUp(new ScriptedGateway(declined));
+    book.softDeclineRetry = { waitsMs: [60_000] };
+    const out = collector();
+    const run = async () => bolt.execute(tuple(valuesOf(order('5'))), out.emit);
+    await assert.rejects(run, { errorClass: 'soft_decline', retryAfterMs: 60_000 });
+    book.table.nowMs += 20_000;
+    await assert.rejects(run, { errorClass: 'soft_decline', retryAfterMs: 40_000 });
+    assert.equal(gateway.requests.length, 1);
+    assert.deepEqual(out.emitted, []);
+    gateway.answerWith = APPROVED;
+    book.table.nowMs += 40_000;
+    await run();
+    assert.equal(gateway.requests[1]?.idempotencyKey, 'order-5-2');
+    assert.equal(book.table.orders.get('5')?.status, 'ready-to-ship');
+    assert.equal(out.emitted.length, 1);
+  });
+
+  it('brings the message back when the order was lost under the request; the same key finds the answer', async () => {
+    const { bolt, book, gateway } = setUp(new ScriptedGateway(APPROVED));
+    book.beforeApply = (orderId, fact) => {
+      if (fact.kind === 'outcome') book.table.orders.delete(orderId);
+      return Promise.resolve();
+    };
+    const run = async () => bolt.execute(tuple(valuesOf(order('5'))), collector().emit);
+    await assert.rejects(run, { errorClass: 'stale_answer' });
+    assert.equal(book.table.alarms.length, 1);
+    book.beforeApply = () => Promise.resolve();
+    await run();
+    assert.deepEqual(
+      gateway.requests.map((request) => request.idempotencyKey),
+      ['order-5-1', 'order-5-1'],
+    );
+  });
+
   it('waits for a claim of another live worker, and takes a dead one over with the same key', async () => {
     const table = new MemoryOrders();
     const frozen = setUp(new ScriptedGateway(), new MemoryOrderBook(table, 1));

@@ -59,7 +59,7 @@ describe('loadConfig', () => {
           keyWindowMs: 23 * 3_600_000,
           connections: 512,
         },
-        orders: { defaultCurrency: 'USD', maxAmount: '999999.99' },
+        orders: { defaultCurrency: 'USD', maxAmount: '999999.99', softDeclineRetry: undefined },
         topology: {
           messageTimeoutMs: 30_000,
           leaseMs: 25_000,

@@ -1,7 +1,15 @@
 import { MemoryOrderBook, MemoryOrders } from '../support/memory-order-book.ts';
-import { orderBookConformance } from './order-book.ts';
+import {
+  orderBookConformance,
+  softDeclineConformance,
+  type Store,
+  type StoreSettings,
+} from './order-book.ts';
 
-orderBookConformance('memory', ({ leaseMs, keyWindowMs }) => {
+orderBookConformance('memory', openStore);
+softDeclineConformance('memory', openStore);
+
+function openStore({ leaseMs, keyWindowMs, softDeclineRetry }: StoreSettings): Promise<Store> {
   const table = new MemoryOrders();
   let workers = 0;
   return Promise.resolve({
@@ -9,6 +17,7 @@ orderBookConformance('memory', ({ leaseMs, keyWindowMs }) => {
       const book = new MemoryOrderBook(table, ++workers);
       book.leaseMs = leaseMs;
       book.keyWindowMs = keyWindowMs;
+      book.softDeclineRetry = softDeclineRetry;
       return Promise.resolve({
         book,
         die: () => {
@@ -23,4 +32,4 @@ orderBookConformance('memory', ({ leaseMs, keyWindowMs }) => {
     },
     close: () => Promise.resolve(),
   });
-});
+}

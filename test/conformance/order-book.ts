@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 
 import type { Decision, NextStep, StoredOrder } from '../../src/domain/order-states.ts';
 import type { OrderTerms } from '../../src/domain/order.ts';
+import type { SoftDeclineRetry } from '../../src/domain/soft-declines.ts';
 import type { AuthorizationOutcome } from '../../src/domain/outcome.ts';
 import type { OrderBook } from '../../src/ports/order-book.ts';
 
@@ -23,6 +24,7 @@ export interface Store {
 export interface StoreSettings {
   readonly leaseMs: number;
   readonly keyWindowMs: number;
+  readonly softDeclineRetry?: SoftDeclineRetry | undefined;
 }
 
 /** What every OrderBook does; each test uses orders of its own. */
@@ -244,9 +246,9 @@ export function orderBookConformance(
         outcome: approved,
       });
       const announced = await book.apply(orderId, { kind: 'notified', generation: 1, status: 'denied' });
+      assert.deepEqual([orphan.next.step, announced.next.step], ['retry', 'nothing']);
       for (const decision of [orphan, announced]) {
         assert.equal(decision.order, undefined);
-        assert.deepEqual(decision.next, { step: 'nothing' });
         assert.notEqual(decision.alarm, undefined);
       }
     });
@@ -350,6 +352,106 @@ export function orderBookConformance(
       assert.notEqual(verdict.alarm, undefined);
       assert.equal(verdict.order?.status, 'review');
       assert.equal(verdict.order.gatewayReference, reference);
+    });
+  });
+}
+
+/** Softly declined orders and their next tries. */
+export function softDeclineConformance(
+  name: string,
+  openStore: (settings: StoreSettings) => Promise<Store>,
+): void {
+  describe(`${name} keeps softly declined orders for their next try`, () => {
+    let store: Store;
+    let book: OrderBook;
+    let otherBook: OrderBook;
+    const WAIT_MS = 1_000;
+
+    before(async () => {
+      const softDeclineRetry = { waitsMs: [WAIT_MS] };
+      store = await openStore({ leaseMs: 60_000, keyWindowMs: 3_600_000, softDeclineRetry });
+      book = (await store.openWorker()).book;
+      otherBook = (await store.openWorker()).book;
+    });
+    after(() => store.close());
+
+    const decline = (terms: OrderTerms, generation: number) =>
+      ({
+        kind: 'outcome',
+        generation,
+        claim: 1,
+        outcome: {
+          kind: 'declined',
+          reason: 'card_declined',
+          class: 'soft',
+          code: 'insufficient_funds',
+          reference: `declined-${generation}-${terms.orderId}`,
+        },
+      }) as const;
+
+    it('lets nobody claim before the wait is over, and then one as the next generation', async () => {
+      const { terms } = await claim(book);
+      const { orderId } = terms;
+      const declined = await book.apply(orderId, decline(terms, 1));
+      assert.equal(declined.next.step, 'retry');
+      assert.equal(declined.order?.status, 'received');
+      for (const each of [book, otherBook]) {
+        const early = await each.apply(orderId, { kind: 'claim', terms });
+        assert.equal(early.next.step, 'retry');
+        assert.deepEqual(early.order, declined.order);
+      }
+      await store.passTime(WAIT_MS + 1);
+      const claims = await Promise.all(
+        [book, otherBook].map((each) => each.apply(orderId, { kind: 'claim', terms })),
+      );
+      assert.deepEqual(claims.map(({ next }) => next.step).sort(), ['charge', 'wait']);
+      const charge = claims.find(({ next }) => next.step === 'charge');
+      assert.deepEqual(charge?.next, {
+        step: 'charge',
+        idempotencyKey: `order-${orderId}-2`,
+        generation: 2,
+        claim: 1,
+      });
+
+      const reference = `ref-${orderId}`;
+      const outcome = { kind: 'approved', reference } as const;
+      const approved = await book.apply(orderId, { kind: 'outcome', generation: 2, claim: 1, outcome });
+      assert.equal(approved.order?.status, 'ready-to-ship');
+      assert.equal(approved.order.gatewayReference, reference);
+      const replayed = await otherBook.apply(orderId, { kind: 'claim', terms });
+      assert.deepEqual(replayed, { order: approved.order, next: { step: 'announce' }, alarm: undefined });
+    });
+
+    it('denies when the waits are used up', async () => {
+      const { terms } = await claim(book);
+      await book.apply(terms.orderId, decline(terms, 1));
+      await store.passTime(WAIT_MS + 1);
+      await book.apply(terms.orderId, { kind: 'claim', terms });
+      const { order, next } = await book.apply(terms.orderId, decline(terms, 2));
+      assert.deepEqual(next, { step: 'announce' });
+      assert.deepEqual([order?.status, order?.statusReason], ['denied', 'card_declined']);
+      assert.deepEqual((await otherBook.apply(terms.orderId, { kind: 'claim', terms })).order, order);
+    });
+
+    it('stops trying, and calls a person, when the declined try turns out approved', async () => {
+      for (const when of ['between the tries', 'during the next one']) {
+        const { terms } = await claim(book);
+        const { orderId } = terms;
+        await book.apply(orderId, decline(terms, 1));
+        if (when === 'during the next one') {
+          await store.passTime(WAIT_MS + 1);
+          await book.apply(orderId, { kind: 'claim', terms });
+        }
+        const reference = `late-${orderId}`;
+        const late = await outcome(book, terms, 1, { kind: 'approved', reference });
+        assert.match(late.alarm ?? '', new RegExp(reference), when);
+        assert.equal(late.order?.status, 'review');
+        assert.equal(late.order.gatewayReference, reference);
+        await store.passTime(WAIT_MS + 1);
+        const replayed = await otherBook.apply(orderId, { kind: 'claim', terms });
+        assert.equal(parkReason(replayed), 'review');
+        assert.deepEqual(replayed.order, late.order);
+      }
     });
   });
 }

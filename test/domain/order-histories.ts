@@ -19,6 +19,8 @@ export const OTHER_TERMS: OrderTerms = { ...TERMS, fingerprint: 'fingerprint of 
 export const START_MS = Date.UTC(2026, 0, 1);
 export const LEASE_MS = 25_000;
 export const KEY_WINDOW_MS = 23 * 3_600_000;
+/** Waits after the first and the second soft decline; the third one denies. */
+export const RETRY_WAITS_MS = [60_000, 120_000] as const;
 
 /** The worker of the table's facts, one that lives beside it, and one that died. */
 export const SELF = 1;
@@ -32,6 +34,7 @@ export function contextAt(sinceStartMs: number, worker: number = SELF): Decision
     isAlive: (session) => session !== DEAD,
     leaseMs: LEASE_MS,
     keyWindowMs: KEY_WINDOW_MS,
+    softDeclineRetry: { waitsMs: RETRY_WAITS_MS },
   };
 }
 
@@ -44,11 +47,12 @@ export const OUTCOMES = {
     code: 'lost_card',
     reference: 'pi_0',
   },
+  declinedSoftly: { kind: 'declined', reason: 'card_declined', class: 'soft', code: 'insufficient_funds' },
   contradicted: { kind: 'contradicted', reason: 'amount_mismatch', reference: 'pi_9' },
   rejected: { kind: 'rejected', code: 'parameter_missing' },
   unavailable: { kind: 'unavailable', cause: 'not_sent', detail: 'connection refused' },
   unknown: { kind: 'unknown', cause: 'no_answer', detail: 'no answer within 8000 ms' },
-} as const satisfies Record<AuthorizationOutcome['kind'], AuthorizationOutcome>;
+} as const satisfies Record<AuthorizationOutcome['kind'] | 'declinedSoftly', AuthorizationOutcome>;
 
 export function claimBy(): OrderFact {
   return { kind: 'claim', terms: TERMS };

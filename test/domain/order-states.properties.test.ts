@@ -15,6 +15,7 @@ import {
   OTHER_TERMS,
   OUTCOMES,
   outcomeOf,
+  RETRY_WAITS_MS,
   START_MS,
   TERMS,
 } from './order-histories.ts';
@@ -26,7 +27,8 @@ import {
  */
 type Event =
   | { readonly kind: 'claim' | 'refuse' | 'claim other content'; readonly worker: number }
-  | { readonly kind: 'outcome'; readonly claim: number; readonly outcome: AuthorizationOutcome }
+  /** To the request that was made as number `request`, from 0; -1 for the latest. */
+  | { readonly kind: 'outcome'; readonly request: number; readonly outcome: AuthorizationOutcome }
   | { readonly kind: 'notified'; readonly status: 'ready-to-ship' | 'denied' }
   | { readonly kind: 'parked' }
   | { readonly kind: 'worker dies'; readonly worker: number }
@@ -36,22 +38,40 @@ const worker = fc.integer({ min: 1, max: 3 });
 const outcome = fc.oneof(
   { weight: 2, arbitrary: fc.constant(OUTCOMES.approved) },
   { weight: 2, arbitrary: fc.constant(OUTCOMES.declined) },
+  { weight: 3, arbitrary: fc.constant(OUTCOMES.declinedSoftly) },
   { weight: 4, arbitrary: fc.constant(OUTCOMES.unavailable) },
   { weight: 4, arbitrary: fc.constant(OUTCOMES.unknown) },
   { weight: 1, arbitrary: fc.constantFrom<AuthorizationOutcome[]>(OUTCOMES.contradicted, OUTCOMES.rejected) },
 );
 const event: fc.Arbitrary<Event> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ kind: fc.constant('claim' as const), worker }) },
-  { weight: 6, arbitrary: fc.record({ kind: fc.constant('outcome' as const), claim: fc.nat(5), outcome }) },
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant('outcome' as const), request: fc.nat(5), outcome }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('refuse' as const, 'claim other content' as const), worker }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('notified' as const), status: fc.constantFrom('ready-to-ship' as const, 'denied' as const) }) },
   { weight: 1, arbitrary: fc.constant({ kind: 'parked' as const }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('worker dies' as const), worker }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('time passes' as const), ms: fc.constantFrom(1000, LEASE_MS, KEY_WINDOW_MS / 2) }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('time passes' as const), ms: fc.constantFrom(1000, LEASE_MS, ...RETRY_WAITS_MS, KEY_WINDOW_MS / 2) }) },
 ); // prettier-ignore
+
+/** A whole try that is declined softly, with its wait; by chance alone the second one would hardly come about. */
+const declinedTry: fc.Arbitrary<readonly Event[]> = worker.map((worker) => [
+  { kind: 'claim', worker },
+  { kind: 'outcome', request: -1, outcome: OUTCOMES.declinedSoftly },
+  { kind: 'time passes', ms: Math.max(...RETRY_WAITS_MS) },
+]);
+const life: fc.Arbitrary<Event[]> = fc
+  .array(
+    fc.oneof({ weight: 9, arbitrary: event.map((one) => [one]) }, { weight: 3, arbitrary: declinedTry }),
+    {
+      maxLength: 30,
+    },
+  )
+  .map((parts) => parts.flat());
 
 /** One claim's request, as the gateway sees it. */
 interface Request {
+  readonly generation: number;
+  readonly claim: number;
   readonly claimedAtMs: number;
   /** Undefined while it is out; each claim has one outcome, which may be brought several times. */
   outcome: AuthorizationOutcome | undefined;
@@ -64,7 +84,7 @@ function live(events: readonly Event[], observe: (step: Step) => void): void {
   const dead = new Set<number>();
   /** The session that worker n runs now; a worker that died comes back with another one. */
   const sessions = new Map<number, number>();
-  const requests = new Map<number, Request>();
+  const requests: Request[] = [];
   const isAlive = (session: number) => !dead.has(session);
 
   for (const event of events) {
@@ -74,7 +94,7 @@ function live(events: readonly Event[], observe: (step: Step) => void): void {
       dead.add(session);
       sessions.set(event.worker, session + 10);
     }
-    const fact = factOf(event, requests);
+    const fact = factOf(event, requests, order?.generation ?? 1);
     if (fact === undefined) continue;
 
     const before = order;
@@ -85,16 +105,19 @@ function live(events: readonly Event[], observe: (step: Step) => void): void {
       isAlive,
       leaseMs: LEASE_MS,
       keyWindowMs: KEY_WINDOW_MS,
+      softDeclineRetry: { waitsMs: RETRY_WAITS_MS },
     };
     const decision = decide(before, fact, context);
     order = decision.order;
-    if (fact.kind === 'outcome') {
-      const request = requests.get(fact.claim);
+    if (event.kind === 'outcome' && fact.kind === 'outcome') {
+      const request = requests.at(event.request);
       if (request !== undefined) request.outcome = fact.outcome;
     }
     observe({ before, fact, decision, requests, nowMs, session, isAlive });
-    if (decision.next.step === 'charge')
-      requests.set(decision.next.claim, { claimedAtMs: nowMs, outcome: undefined });
+    if (decision.next.step === 'charge') {
+      const { generation, claim } = decision.next;
+      requests.push({ generation, claim, claimedAtMs: nowMs, outcome: undefined });
+    }
   }
 }
 
@@ -102,15 +125,15 @@ interface Step {
   readonly before: StoredOrder | undefined;
   readonly fact: OrderFact;
   readonly decision: Decision;
-  /** By claim number; before a charge of this step. */
-  readonly requests: ReadonlyMap<number, Request>;
+  /** In the order in which they were made; before a charge of this step. */
+  readonly requests: readonly Request[];
   readonly nowMs: number;
   /** Who learned the fact. */
   readonly session: number;
   readonly isAlive: (session: number) => boolean;
 }
 
-function factOf(event: Event, requests: ReadonlyMap<number, Request>): OrderFact | undefined {
+function factOf(event: Event, requests: readonly Request[], generation: number): OrderFact | undefined {
   switch (event.kind) {
     case 'claim':
       return { kind: 'claim', terms: TERMS };
@@ -119,11 +142,11 @@ function factOf(event: Event, requests: ReadonlyMap<number, Request>): OrderFact
     case 'refuse':
       return { kind: 'refuse', terms: TERMS, reason: 'invalid_card_data' };
     case 'outcome': {
-      const request = requests.get(event.claim);
-      return request && outcomeOf(request.outcome ?? event.outcome, event.claim);
+      const request = requests.at(event.request);
+      return request && outcomeOf(request.outcome ?? event.outcome, request.claim, request.generation);
     }
     case 'notified':
-      return { kind: 'notified', generation: 1, status: event.status };
+      return { kind: 'notified', generation, status: event.status };
     case 'parked':
       return { kind: 'parked', reason: 'replays_exhausted' };
     case 'worker dies':
@@ -132,12 +155,12 @@ function factOf(event: Event, requests: ReadonlyMap<number, Request>): OrderFact
   }
 }
 
-function always(invariant: (step: Step) => void): void {
+function always(invariant: (step: Step) => void, numRuns = 3000): void {
   fc.assert(
-    fc.property(fc.array(event, { maxLength: 30 }), (events) => {
+    fc.property(life, (events) => {
       live(events, invariant);
     }),
-    { numRuns: 3000 },
+    { numRuns },
   );
 }
 
@@ -151,11 +174,49 @@ describe('whatever happens to an order', () => {
     });
   });
 
-  test('its key and generation never change', () => {
+  test('its key is that of its generation, whatever happens', () => {
     always(({ decision: { order, next } }) => {
-      if (order?.attempt !== undefined) assert.equal(order.attempt.idempotencyKey, 'order-1234-1');
-      if (next.step === 'charge') assert.equal(next.idempotencyKey, 'order-1234-1');
-      if (order !== undefined) assert.equal(order.generation, 1);
+      if (order?.attempt === undefined) return;
+      assert.equal(order.attempt.idempotencyKey, `order-1234-${order.generation}`);
+      if (next.step !== 'charge') return;
+      assert.equal(next.generation, order.generation);
+      assert.equal(next.idempotencyKey, order.attempt.idempotencyKey);
+    });
+  });
+
+  test('a new generation begins with a claim, after a soft decline, when its wait is over, and not too often', () => {
+    always(({ before, fact, decision: { order }, nowMs }) => {
+      const generation = before?.generation ?? 1;
+      if (order === undefined || order.generation === generation) return;
+      assert.equal(order.generation, generation + 1);
+      assert.ok(order.generation <= 1 + RETRY_WAITS_MS.length);
+      assert.equal(fact.kind, 'claim');
+      assert.equal(before?.status, 'received');
+      assert.deepEqual([before.attempt?.state, before.attempt?.declineClass], ['declined', 'soft']);
+      assert.ok((before.retryAtMs ?? Infinity) <= nowMs);
+      assert.ok(
+        nowMs - (before.attempt?.keyUsedSinceMs ?? 0) >= (RETRY_WAITS_MS[generation - 1] ?? Infinity),
+      );
+    });
+  });
+
+  test('no try is made after money was heard of', () => {
+    always(({ decision: { next }, requests }) => {
+      if (next.step !== 'charge') return;
+      const heard = requests.map(({ outcome }) => outcome?.kind);
+      assert.ok(!heard.includes('approved') && !heard.includes('contradicted'));
+    });
+  });
+
+  test('it waits for its next try as "received", without being announced', () => {
+    always(({ decision: { order, next } }) => {
+      if (order === undefined) return;
+      const waits = order.status === 'received' && order.attempt?.state === 'declined';
+      assert.equal(order.retryAtMs !== undefined, waits);
+      if (!waits) return;
+      assert.ok(!['announce', 'charge', 'wait'].includes(next.step), next.step);
+      assert.equal(order.statusReason, 'soft_decline_retry');
+      assert.equal(order.decidedAtMs, undefined);
     });
   });
 
@@ -183,7 +244,8 @@ describe('whatever happens to an order', () => {
     always(({ before, decision: { order, next }, nowMs }) => {
       if (next.step !== 'charge') return;
       assert.notEqual(order, before);
-      assert.equal(next.claim, (before?.attempt?.claim ?? 0) + 1);
+      const isNextTry = next.generation !== (before?.generation ?? 1);
+      assert.equal(next.claim, isNextTry ? 1 : (before?.attempt?.claim ?? 0) + 1);
       assert.equal(order?.attempt?.claim, next.claim);
       assert.equal(order.attempts, (before?.attempts ?? 0) + 1);
       assert.equal(order.attempt.state, 'open');
@@ -196,10 +258,10 @@ describe('whatever happens to an order', () => {
     always(({ decision: { order } }) => {
       if (order?.attempt === undefined) return;
       const states = {
-        received: ['open'],
+        received: ['open', 'declined'],
         authorizing: ['open'],
         'authorization-unknown': ['open'],
-        review: ['review'],
+        review: ['review', 'declined'],
         'ready-to-ship': ['approved'],
         denied: ['declined'],
       }[order.status];
@@ -212,22 +274,26 @@ describe('whatever happens to an order', () => {
 
   test('a request that may be out is never forgotten', () => {
     always(({ before, decision: { order }, requests }) => {
-      if (before?.attempt?.maybeSent === true) assert.equal(order?.attempt?.maybeSent, true);
-      if (order?.attempt === undefined || isTerminal(order) || order.status === 'review') return;
+      if (before?.attempt?.maybeSent === true && before.generation === order?.generation)
+        assert.equal(order.attempt?.maybeSent, true);
+      if (order?.attempt?.state !== 'open') return;
       const { claim, maybeSent, leaseUntilMs } = order.attempt;
-      const others = [...requests].filter(([number]) => number !== claim).map(([, request]) => request);
+      const ofIts = requests.filter(({ generation }) => generation === order.generation);
+      const others = ofIts.filter((request) => request.claim !== claim);
       if (others.some(mayBeAtGateway)) assert.ok(maybeSent, 'another claim may have sent');
-      const own = requests.get(claim);
+      const own = ofIts.find((request) => request.claim === claim);
       if (own !== undefined && mayBeAtGateway(own)) {
         assert.ok(maybeSent || leaseUntilMs !== undefined, 'its own claim may have sent');
       }
     });
   });
 
-  test('"received" means that nothing was sent, and that its key’s window has not begun', () => {
+  test('"received" means that nothing was sent, or all of it declined, and that its key’s window has not begun', () => {
     always(({ decision: { order }, requests }) => {
-      if (order?.status !== 'received') return;
-      assert.ok(![...requests.values()].some(mayBeAtGateway));
+      if (order?.status !== 'received' || order.attempt?.state === 'declined') return;
+      assert.ok(
+        !requests.some((request) => request.generation === order.generation && mayBeAtGateway(request)),
+      );
       assert.equal(order.attempt?.keyUsedSinceMs, undefined);
     });
   });
@@ -238,7 +304,9 @@ describe('whatever happens to an order', () => {
       if (fact.kind === 'outcome') assert.equal(fact.outcome.kind, 'declined');
       else {
         assert.equal(fact.kind, 'refuse');
-        assert.ok(![...requests.values()].some(mayBeAtGateway), 'denied while a request may be out');
+        if (before?.attempt?.state === 'declined') return;
+        const ofIts = requests.filter(({ generation }) => generation === order.generation);
+        assert.ok(!ofIts.some(mayBeAtGateway), 'denied while a request may be out');
       }
     });
   });
@@ -273,8 +341,9 @@ describe('whatever happens to an order', () => {
   test('no key is sent again after its window', () => {
     always(({ decision: { next }, requests, nowMs }) => {
       if (next.step !== 'charge') return;
-      for (const request of requests.values()) {
-        if (mayBeAtGateway(request)) assert.ok(nowMs - request.claimedAtMs <= KEY_WINDOW_MS);
+      for (const request of requests) {
+        if (request.generation === next.generation && mayBeAtGateway(request))
+          assert.ok(nowMs - request.claimedAtMs <= KEY_WINDOW_MS);
       }
     });
   });
@@ -300,13 +369,17 @@ test('the random lives are not idle: every status, step and kind of change occur
     seen.add(`step ${next.step}`).add(`status ${order?.status ?? 'none'}`);
     if (next.step === 'charge' && before?.status === 'authorization-unknown') seen.add('resend');
     if (next.step === 'charge' && before?.attempt?.leaseUntilMs !== undefined) seen.add('takeover');
-    if (requests.size >= 4) seen.add('four requests');
+    if (requests.length >= 4) seen.add('four requests');
+    if (next.step === 'charge' && next.generation === 3) seen.add('third try');
+    if (before?.generation === 3 && before.status !== 'denied' && order?.status === 'denied')
+      seen.add('tries used up');
+    if (order?.statusReason === 'money_after_decline') seen.add('money after a decline');
     if (next.step === 'park') seen.add(`park ${next.reason}`);
-  });
+  }, 20_000);
   const expected = [
     ...['charge', 'announce', 'wait', 'retry', 'park', 'nothing'].map((step) => `step ${step}`),
     ...['received', 'authorizing', 'authorization-unknown', 'review', 'ready-to-ship', 'denied'].map((status) => `status ${status}`),
-    'resend', 'takeover', 'four requests', 'park order_conflict', 'park review', 'park key_window_passed',
+    'resend', 'takeover', 'four requests', 'third try', 'tries used up', 'money after a decline', 'park order_conflict', 'park review', 'park key_window_passed',
   ]; // prettier-ignore
   assert.deepEqual(
     expected.filter((one) => !seen.has(one)),

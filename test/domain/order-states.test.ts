@@ -8,10 +8,11 @@ import {
   type OrderFact,
   type StoredOrder,
 } from '../../src/domain/order-states.ts';
-import { claimBy, contextAt, DEAD, KEY_WINDOW_MS, LEASE_MS, orderAfter, OTHER_TERMS, outcomeOf, OUTCOMES, PEER, SELF, TERMS } from './order-histories.ts'; // prettier-ignore
+import { claimBy, contextAt, DEAD, KEY_WINDOW_MS, LEASE_MS, orderAfter, OTHER_TERMS, outcomeOf, OUTCOMES, PEER, RETRY_WAITS_MS, SELF, TERMS } from './order-histories.ts'; // prettier-ignore
 
 /** The table's facts are learned one second after the last fact of the history. */
 const SECOND = 1000;
+const DAYS_LATER_MS = 10 * 86_400_000;
 const TABLE = new URL('../../../test/domain/order-states.table.txt', import.meta.url);
 const ACTUAL_TABLE = new URL('../../order-states.table.txt', import.meta.url);
 
@@ -36,14 +37,22 @@ const ORDERS: readonly (readonly [name: string, order: StoredOrder | undefined, 
   ['review, contradicted', orderAfter(claimed(SELF), answered('contradicted')), SECOND],
   ['review, rejected', orderAfter(claimed(SELF), answered('rejected')), SECOND],
   ['review, key too old', keyTooOld(), KEY_WINDOW_MS + 2],
+  ['received, declined softly', orderAfter(claimed(SELF), answered('declinedSoftly')), SECOND],
+  ['received, declined softly, wait over', orderAfter(claimed(SELF), answered('declinedSoftly')), RETRY_WAITS_MS[0]],
+  ['authorizing, second try', secondTry(), RETRY_WAITS_MS[0] + SECOND],
   ['ready-to-ship', orderAfter(claimed(SELF), answered('approved')), SECOND],
+  ['ready-to-ship, second try', orderAfter(...secondTryHistory(), [outcomeOf(OUTCOMES.approved, 1, 2), RETRY_WAITS_MS[0], SELF]), RETRY_WAITS_MS[0] + SECOND],
   ['ready-to-ship, notified', orderAfter(claimed(SELF), answered('approved'), [{ kind: 'notified', generation: 1, status: 'ready-to-ship' }, 0, SELF]), SECOND],
   ['denied, declined', orderAfter(claimed(SELF), answered('declined')), SECOND],
+  ['denied, declined softly too often', tooManyTries(), DAYS_LATER_MS],
   ['denied, refused', orderAfter([refused, 0, SELF]), SECOND],
   ['denied, refused after an unsent claim', orderAfter(claimed(SELF), answered('unavailable'), [refused, 0, SELF]), SECOND],
 ]; // prettier-ignore
 
-/** `claim` is the order's current claim; "old" facts come from the claim before it, which others took over. */
+/**
+ * `claim` is the order's current claim; "old" facts come from the claim before it, which others took over. Facts are of
+ * the first generation unless they say otherwise.
+ */
 const FACTS: readonly (readonly [name: string, fact: (claim: number) => OrderFact])[] = [
   ['claim', claimBy],
   ['claim, other content', () => ({ kind: 'claim', terms: OTHER_TERMS })],
@@ -52,10 +61,12 @@ const FACTS: readonly (readonly [name: string, fact: (claim: number) => OrderFac
   ['approved', (claim) => outcomeOf(OUTCOMES.approved, claim)],
   ['approved, old claim', (claim) => outcomeOf(OUTCOMES.approved, claim - 1)],
   ['approved, other reference', (claim) => outcomeOf({ kind: 'approved', reference: 'pi_2' }, claim)],
-  ['approved, other generation', (claim) => outcomeOf(OUTCOMES.approved, claim, 2)],
   ['declined', (claim) => outcomeOf(OUTCOMES.declined, claim)],
   ['declined, old claim', (claim) => outcomeOf(OUTCOMES.declined, claim - 1)],
-  ['declined, other generation', (claim) => outcomeOf(OUTCOMES.declined, claim, 2)],
+  ['declined, unknown generation', (claim) => outcomeOf(OUTCOMES.declined, claim, 9)],
+  ['approved, second generation', (claim) => outcomeOf(OUTCOMES.approved, claim, 2)],
+  ['declined softly', (claim) => outcomeOf(OUTCOMES.declinedSoftly, claim)],
+  ['declined softly, second generation', (claim) => outcomeOf(OUTCOMES.declinedSoftly, claim, 2)],
   ['contradicted', (claim) => outcomeOf(OUTCOMES.contradicted, claim)],
   ['rejected', (claim) => outcomeOf(OUTCOMES.rejected, claim)],
   ['unavailable', (claim) => outcomeOf(OUTCOMES.unavailable, claim)],
@@ -119,6 +130,24 @@ function printDecision(before: StoredOrder | undefined, { order, next, alarm }: 
 
 function claimOf(order: StoredOrder | undefined): number {
   return order?.attempt?.claim ?? 1;
+}
+
+function secondTryHistory() {
+  return [claimed(SELF), answered('declinedSoftly'), [claimBy(), RETRY_WAITS_MS[0], SELF]] as const;
+}
+
+function secondTry(): StoredOrder {
+  return orderAfter(...secondTryHistory());
+}
+
+function tooManyTries(): StoredOrder {
+  const tries = [0, ...RETRY_WAITS_MS].map((_, index) => index + 1);
+  return orderAfter(
+    ...tries.flatMap((generation) => [
+      [claimBy(), generation * RETRY_WAITS_MS[1], SELF] as const,
+      [outcomeOf(OUTCOMES.declinedSoftly, 1, generation), generation * RETRY_WAITS_MS[1], SELF] as const,
+    ]),
+  );
 }
 
 function keyTooOld(): StoredOrder {

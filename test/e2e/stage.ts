@@ -11,7 +11,7 @@ import { migrateUp } from '../../src/adapters/postgres/migrate.ts';
 import { levelQueueOf } from '../../src/adapters/rabbitmq/declare.ts';
 import type { ApprovalEntry, LedgerEntry } from '../../src/simulator/ledger.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
-import type { FaultScript } from '../../src/simulator/fault-script.ts';
+import type { FaultRule, FaultScript } from '../../src/simulator/fault-script.ts';
 import type { LoggedRequest } from '../../src/simulator/request-log.ts';
 import { connectBroker, type BrokerClient, type Received } from '../support/broker-client.ts';
 import { createBroker, createDatabase, type TestBroker } from '../support/services.ts';
@@ -80,6 +80,8 @@ export interface GatewayStage {
   approvals(orderId?: string): Promise<ApprovalEntry[]>;
   requests(orderId?: string): Promise<LoggedRequest[]>;
   setFaults(script: FaultScript): Promise<void>;
+  /** The script, and how often each of its rules was met. */
+  faults(): Promise<(FaultRule & { readonly hits: number })[]>;
   /** Lets held requests go. */
   release(): Promise<void>;
   /** The gateway is away: connections are refused until `start`. */
@@ -225,6 +227,9 @@ async function openGateway(): Promise<GatewayStage & { readonly folder: string }
     async setFaults(script: FaultScript) {
       await ask('/__faults', { method: 'PUT', body: JSON.stringify(script) });
     },
+    async faults() {
+      return (await ask<{ rules: (FaultRule & { readonly hits: number })[] }>('/__faults')).rules;
+    },
     async release() {
       await ask('/__release', { method: 'POST' });
     },
@@ -233,14 +238,15 @@ async function openGateway(): Promise<GatewayStage & { readonly folder: string }
       simulator = undefined;
     },
     async start() {
-      simulator = await startSimulator({ port, ledgerFile: join(folder, 'ledger.ndjson') });
+      const ledgerFile = join(folder, 'ledger.ndjson');
+      simulator = await startSimulator({ port, ledgerFile, requestLogSize: 50_000 });
     },
   };
   await gateway.start();
   return gateway;
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

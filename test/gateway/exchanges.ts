@@ -54,7 +54,10 @@ function outcomeSummary(outcome: AuthorizationOutcome): string {
     case 'approved':
       return `approved ${outcome.reference}`;
     case 'declined':
-      return `declined ${outcome.reason} ${outcome.class} ${outcome.code} ${outcome.reference ?? '-'}`;
+      return (
+        `declined ${outcome.reason} ${outcome.class} ${outcome.code} ${outcome.reference ?? '-'}` +
+        (outcome.retryAfterMs === undefined ? '' : ` after ${outcome.retryAfterMs} ms`)
+      );
     case 'contradicted':
       return `contradicted ${outcome.reason} ${outcome.reference ?? '-'}`;
     case 'rejected':

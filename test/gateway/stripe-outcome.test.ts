@@ -145,6 +145,35 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
       'declined card_declined hard lost_card -',
     ],
     [
+      'advised to correct the card',
+      cardError({ decline_code: 'do_not_honor', advice_code: 'confirm_card_data' }),
+      'declined card_declined hard do_not_honor -',
+    ],
+    [
+      'advised against by the network',
+      cardError({ decline_code: 'do_not_honor', network_advice_code: '03' }),
+      'declined card_declined hard do_not_honor -',
+    ],
+    [
+      'that the network never lets be retried',
+      cardError({ decline_code: 'do_not_honor', network_decline_code: 'R1' }),
+      'declined card_declined hard do_not_honor -',
+    ],
+    [
+      'that the network lets be retried later',
+      cardError({
+        decline_code: 'insufficient_funds',
+        network_advice_code: '26',
+        network_decline_code: '51',
+      }),
+      'declined card_declined soft insufficient_funds - after 172800000 ms',
+    ],
+    [
+      'with network codes that are none',
+      cardError({ decline_code: 'do_not_honor', network_advice_code: VISA, network_decline_code: 7 }),
+      'declined card_declined soft do_not_honor -',
+    ],
+    [
       'of the number',
       cardError({ code: 'incorrect_number' }),
       'declined invalid_card_data hard incorrect_number -',

@@ -21,6 +21,8 @@ const record: OrderRecord = {
     gatewayReference: 'pi_1',
     decidedAtMs: 1_700_000_000_000,
     notifiedAtMs: undefined,
+    retryAtMs: undefined,
+    retryUntilMs: undefined,
     version: 3,
   },
   attempts: [
@@ -88,6 +90,7 @@ describe('showOrder', () => {
       attempts: 1,
       decidedAt: '2023-11-14T22:13:20.000Z',
       notifiedAt: null,
+      retryAt: null,
       authorizations: [
         {
           generation: 1,

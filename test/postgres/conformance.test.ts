@@ -2,11 +2,17 @@ import pg from 'pg';
 
 import { LOCK_CLASS } from '../../src/adapters/postgres/worker-session.ts';
 import type { PostgresOrderBook } from '../../src/adapters/postgres/order-book.ts';
-import { orderBookConformance, type Store, type StoreSettings } from '../conformance/order-book.ts';
+import {
+  orderBookConformance,
+  softDeclineConformance,
+  type Store,
+  type StoreSettings,
+} from '../conformance/order-book.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { migratedDatabase, openBook } from './test-book.ts';
 
 orderBookConformance('PostgreSQL', openStore);
+softDeclineConformance('PostgreSQL', openStore);
 
 async function openStore(settings: StoreSettings): Promise<Store> {
   const database = await migratedDatabase();

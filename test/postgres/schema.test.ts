@@ -38,6 +38,17 @@ describe('the schema', () => {
         'orders_approval_has_reference',
       ],
       ['an approval without an attempt', approvedColumns, 'orders_ready_by_an_approved_attempt'],
+      [
+        'a decided order that waits for a try',
+        { status: 'denied', ...decided, retry_at: 'now', retry_until: 'now' },
+        'orders_retry_waits_as_received',
+      ],
+      [
+        'a try after the end of all tries',
+        { retry_at: 'tomorrow', retry_until: 'now' },
+        'orders_retry_has_end',
+      ],
+      ['a try without an end of all tries', { retry_at: 'now' }, 'orders_retry_has_end'],
       ['a notification of no decision', { notified_at: 'now' }, 'orders_only_decisions_are_notified'],
     ] as const) {
       it(what, async () => {

@@ -1,4 +1,5 @@
 import type { Log } from '../../src/ports/log.ts';
+import type { SoftDeclineRetry } from '../../src/domain/soft-declines.ts';
 import type { Clock } from '../../src/topology/clock.ts';
 import { migrateUp } from '../../src/adapters/postgres/migrate.ts';
 import { createOrderBook, type PostgresOrderBook } from '../../src/adapters/postgres/order-book.ts';
@@ -45,6 +46,7 @@ export interface BookSettings {
   readonly leaseMs?: number;
   readonly keyWindowMs?: number;
   readonly deadlineMs?: number;
+  readonly softDeclineRetry?: SoftDeclineRetry | undefined;
   readonly log?: Log;
 }
 

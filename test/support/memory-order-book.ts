@@ -5,6 +5,7 @@ import {
   type OrderFact,
   type StoredOrder,
 } from '../../src/domain/order-states.ts';
+import type { SoftDeclineRetry } from '../../src/domain/soft-declines.ts';
 import type { Availability } from '../../src/ports/availability.ts';
 import type { OrderBook } from '../../src/ports/order-book.ts';
 
@@ -32,6 +33,7 @@ export class MemoryOrderBook implements OrderBook {
   beforeApply: (orderId: string, fact: OrderFact) => Promise<void> = () => Promise.resolve();
   leaseMs = 25_000;
   keyWindowMs = 23 * 3_600_000;
+  softDeclineRetry: SoftDeclineRetry | undefined;
 
   constructor(table = new MemoryOrders(), worker = 1) {
     this.table = table;
@@ -64,13 +66,14 @@ export class MemoryOrderBook implements OrderBook {
   }
 
   #context(): DecisionContext {
-    const { table, worker, leaseMs, keyWindowMs } = this;
+    const { table, worker, leaseMs, keyWindowMs, softDeclineRetry } = this;
     return {
       nowMs: table.nowMs,
       worker,
       isAlive: (other) => table.liveWorkers.has(other),
       leaseMs,
       keyWindowMs,
+      softDeclineRetry,
     };
   }
 }

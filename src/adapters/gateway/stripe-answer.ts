@@ -17,7 +17,16 @@ export type IntentAnswer = Pick<Stripe.PaymentIntent, 'id' | 'amount' | 'currenc
 /** What is read of an error. A code that is no word (isGatewayWord) counts as absent. */
 export type ErrorAnswer = {
   readonly [
-    Name in keyof Pick<Stripe.StripeRawError, 'type' | 'code' | 'decline_code' | 'advice_code' | 'param'>
+    Name in keyof Pick<
+      Stripe.StripeRawError,
+      | 'type'
+      | 'code'
+      | 'decline_code'
+      | 'advice_code'
+      | 'network_advice_code'
+      | 'network_decline_code'
+      | 'param'
+    >
   ]?: string | undefined;
 } & { readonly [Name in keyof Pick<Stripe.StripeRawError, 'payment_intent'>]?: IntentAnswer | undefined };
 
@@ -41,11 +50,20 @@ const reference = z.string().regex(/^(?!\d+$)[\w-]{1,255}$/);
 const code = z.string().refine(isGatewayWord);
 const optionalCode = code.optional().catch(undefined);
 
+/** Two characters, of which some networks write letters as capitals. */
+const networkCode = z
+  .string()
+  .regex(/^[0-9A-Z]{2}$/)
+  .optional()
+  .catch(undefined);
+
 const lastError = z.object({
   type: optionalCode,
   code: optionalCode,
   decline_code: optionalCode,
   advice_code: optionalCode,
+  network_advice_code: networkCode,
+  network_decline_code: networkCode,
   param: z.string().max(200).optional().catch(undefined),
 });
 

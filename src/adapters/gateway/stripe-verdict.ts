@@ -1,11 +1,11 @@
 import type { Contradicted, Unknown } from '../../domain/outcome.ts';
 import type { Answered } from './http-exchange.ts';
-import { settled, unavailable, unknown } from './judgement.ts';
+import { ifDefined, settled, unavailable, unknown } from './judgement.ts';
 import type { Asked, Judgement } from './judgement.ts';
 import { retryAfterMs } from './retry-after.ts';
 import { isGatewayWord, readError } from './stripe-answer.ts';
 import type { ErrorAnswer, IntentAnswer } from './stripe-answer.ts';
-import { declineClass, declineReason } from './stripe-declines.ts';
+import { declineClass, declineReason, networkWaitMs } from './stripe-declines.ts';
 
 // --- an intent ---------------------------------------------------------------------------------------------------
 
@@ -49,7 +49,7 @@ function giveUpChallenge(intent: IntentAnswer): Judgement {
     confirmed: {
       kind: 'declined',
       reason: 'authentication_required',
-      class: declineClass('authentication_required', undefined),
+      class: declineClass('authentication_required'),
       code: 'authentication_required',
       reference: intent.id,
     },
@@ -118,8 +118,9 @@ function judgeDecline(error: ErrorAnswer, asked: Asked): Judgement {
   return settled({
     kind: 'declined',
     reason: declineReason(code),
-    class: declineClass(code, error.advice_code),
+    class: declineClass(code, error),
     code,
+    ...ifDefined(networkWaitMs(error)),
     ...(intent === undefined ? {} : { reference: intent.id }),
   });
 }

@@ -15,6 +15,7 @@
  */
 import { decide, type Attempt, type Decision, type StoredOrder } from '../../domain/order-states.ts';
 import type { OrderId } from '../../domain/order.ts';
+import type { SoftDeclineRetry } from '../../domain/soft-declines.ts';
 import type { Database } from './connection.ts';
 import {
   FACT_ROW_COLUMNS,
@@ -34,6 +35,7 @@ export interface Terms {
   readonly worker: number;
   readonly leaseMs: number;
   readonly keyWindowMs: number;
+  readonly softDeclineRetry?: SoftDeclineRetry | undefined;
 }
 
 /** The decision on a fact, committed; `overtaken`: the order changed meanwhile, nothing was written for it. */
@@ -115,15 +117,16 @@ const WRITE = {
     taken as (
       insert into cardauth.orders as o (
         order_id, customer_id, status, status_reason, amount_minor, currency, fingerprint, card_brand, card_last4,
-        gateway_reference, generation, attempts, decided_at, notified_at, version)
+        gateway_reference, generation, attempts, decided_at, notified_at, retry_at, retry_until, version)
       select
         order_id, customer_id, status, status_reason, amount_minor, currency, fingerprint, card_brand, card_last4,
-        gateway_reference, generation, attempts, decided_at, notified_at, version
+        gateway_reference, generation, attempts, decided_at, notified_at, retry_at, retry_until, version
       from fact where changed order by order_id collate "C"
       on conflict (order_id) do update set
         status = excluded.status, status_reason = excluded.status_reason,
         gateway_reference = excluded.gateway_reference, generation = excluded.generation,
         attempts = excluded.attempts, decided_at = excluded.decided_at, notified_at = excluded.notified_at,
+        retry_at = excluded.retry_at, retry_until = excluded.retry_until,
         version = excluded.version, updated_at = now()
       where o.version = excluded.version - 1
       returning o.order_id

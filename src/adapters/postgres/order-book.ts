@@ -13,6 +13,7 @@
  */
 import type { Decision, OrderFact } from '../../domain/order-states.ts';
 import type { OrderId } from '../../domain/order.ts';
+import type { SoftDeclineRetry } from '../../domain/soft-declines.ts';
 import type { Availability } from '../../ports/availability.ts';
 import type { Log } from '../../ports/log.ts';
 import type { OrderBook } from '../../ports/order-book.ts';
@@ -40,6 +41,8 @@ export interface OrderBookOptions {
   readonly leaseMs: number;
   /** How long after its first use an idempotency key may be sent again. */
   readonly keyWindowMs: number;
+  /** Whether and when soft declines are tried again; never unless given. */
+  readonly softDeclineRetry?: SoftDeclineRetry | undefined;
   /** By when every `apply` is answered; 5000 unless given. */
   readonly deadlineMs?: number;
   readonly clock: Clock;

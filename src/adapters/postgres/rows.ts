@@ -17,7 +17,7 @@ export const ATTEMPT_COLUMNS = `
 export const ORDER_COLUMNS = `
   o.customer_id, o.status, o.status_reason, o.amount_minor::text, o.currency, o.fingerprint, o.card_brand,
   o.card_last4, o.generation, o.attempts, o.gateway_reference, ${asMs('o.decided_at')}, ${asMs('o.notified_at')},
-  o.version, ${ATTEMPT_COLUMNS}`;
+  ${asMs('o.retry_at')}, ${asMs('o.retry_until')}, o.version, ${ATTEMPT_COLUMNS}`;
 
 /** Reads a timestamptz as milliseconds, under its own name with `_ms` added. */
 export function asMs(column: string): string {
@@ -42,6 +42,8 @@ interface OrderOnlyRow {
   readonly gateway_reference: string | null;
   readonly decided_at_ms: number | null;
   readonly notified_at_ms: number | null;
+  readonly retry_at_ms: number | null;
+  readonly retry_until_ms: number | null;
   readonly version: number;
 }
 
@@ -74,6 +76,8 @@ export function storedOrder(row: OrderRow): StoredOrder {
     gatewayReference: row.gateway_reference ?? undefined,
     decidedAtMs: wholeMs(row.decided_at_ms),
     notifiedAtMs: wholeMs(row.notified_at_ms),
+    retryAtMs: wholeMs(row.retry_at_ms),
+    retryUntilMs: wholeMs(row.retry_until_ms),
     version: row.version,
   };
 }
@@ -120,6 +124,7 @@ export const FACT_ROW_COLUMNS = `
   order_id text, changed boolean, customer_id text, status text, status_reason text, amount_minor bigint,
   currency text, fingerprint text, card_brand text, card_last4 text, gateway_reference text, generation int,
   attempts int, decided_at timestamptz, notified_at timestamptz, version int,
+  retry_at timestamptz, retry_until timestamptz,
   attempt_changed boolean, idempotency_key text, attempt_reference text, claim int, owner int,
   lease_until timestamptz, key_used_since timestamptz, maybe_sent boolean, state text, decline_class text,
   fact text, fact_claim int, status_before text, worker int, outcome text, detail text, alarm text`;
@@ -135,7 +140,10 @@ export function factRow(decided: DecidedFact): object {
     attempt_changed: after?.attempt !== before?.attempt,
     ...(after?.attempt === undefined ? {} : attemptColumns(after.attempt)),
     // The reference belongs to the attempt that this fact settles, not to an earlier generation's.
-    attempt_reference: after?.gatewayReference === before?.gatewayReference ? null : after?.gatewayReference,
+    attempt_reference:
+      isOfEarlierGeneration(fact, after) || after?.gatewayReference === before?.gatewayReference
+        ? null
+        : after?.gatewayReference,
     fact: fact.kind,
     fact_claim: fact.kind === 'outcome' ? fact.claim : after?.attempt?.claim,
     status_before: before?.status,
@@ -144,6 +152,10 @@ export function factRow(decided: DecidedFact): object {
     detail: forPeople(decided.remark ?? detailOf(fact, decision)),
     alarm: forPeople(decision.alarm),
   };
+}
+
+function isOfEarlierGeneration(fact: OrderFact, order: StoredOrder | undefined): boolean {
+  return fact.kind === 'outcome' && order !== undefined && fact.generation !== order.generation;
 }
 
 function orderColumns(order: StoredOrder): object {
@@ -161,6 +173,8 @@ function orderColumns(order: StoredOrder): object {
     attempts: order.attempts,
     decided_at: isoTime(order.decidedAtMs),
     notified_at: isoTime(order.notifiedAtMs),
+    retry_at: isoTime(order.retryAtMs),
+    retry_until: isoTime(order.retryUntilMs),
     version: order.version,
   };
 }

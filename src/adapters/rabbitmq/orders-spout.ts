@@ -172,6 +172,7 @@ export class OrdersSpout<V extends Values> implements Spout<OrderStreams<V>> {
     if (!this.#isActive) return;
     this.#isActive = false;
     this.#intake.deactivate();
+    this.#replays.renewOverdue();
     this.#giveBackIdle(LONGEST_CUSTODY_MS);
     const pausedMs = this.#options.giveBackAfterPausedMs ?? GIVE_BACK_AFTER_PAUSED_MS;
     this.#pauseTimer = this.#options.clock.setTimer(pausedMs, () => {

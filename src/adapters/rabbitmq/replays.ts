@@ -55,6 +55,18 @@ export class Replays<V> {
     if (ours !== undefined) this.#replay(ours, failure);
   }
 
+  /**
+   * Exchanges what has waited here for too long for copies. In an outage of many hours, giving it back instead would
+   * use up the queue's delivery limit.
+   */
+  renewOverdue(): void {
+    const nowMs = this.#options.clock.nowMs();
+    const overdue = this.#options.custody.startMoving(
+      ({ delivery }) => nowMs - delivery.receivedAtMs >= LONGEST_CUSTODY_MS,
+    );
+    for (const order of overdue) this.#move(order, 0);
+  }
+
   /** Resolves when no copy is under way; they all have deadlines. */
   async whenMoved(): Promise<void> {
     await Promise.all(this.#moving);
