@@ -4,6 +4,7 @@
  *     orders queue -> OrdersSpout -> AuthorizeCreditCard -> ProcessedOrderNotification -> notification exchange
  *                                             `-> ParkOrder -> parking lot
  */
+import { createCardCipher } from './adapters/jose/card-cipher.ts';
 import { guardGateway } from './adapters/gateway/guard.ts';
 import { createOrderBook } from './adapters/postgres/order-book.ts';
 import { BrokerConnection } from './adapters/rabbitmq/connection.ts';
@@ -28,8 +29,11 @@ import { NOTIFICATION_MARGIN_MS, RECORDING_MARGIN_MS } from './config/preconditi
 import { openGateway } from './gateway.ts';
 import { holdIntakeWhileUnavailable } from './intake.ts';
 import { orderScheme } from './order-scheme.ts';
+import { admitOpened } from './domain/admission.ts';
+import { asUpstreamSentIt } from './ports/copy-body.ts';
 import type { Log } from './ports/log.ts';
 import { readinessOf, type Readiness } from './telemetry/readiness.ts';
+import { sealedCopies } from './sealed-copies.ts';
 import type { BasicBolt } from './topology/bolt.ts';
 import { TopologyBuilder } from './topology/builder.ts';
 import type { DrainReport } from './topology/drain.ts';
@@ -66,6 +70,15 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
   const unguarded = openGateway(gatewayConfig, log);
   const gateway = guardGateway(unguarded, { ...means, mostInWork: limits.maxSpoutPending });
 
+  // What an order is, and how its card is opened, and sealed in copies.
+  const rules = {
+    defaultCurrency: orders.defaultCurrency,
+    maxAmount: orders.maxAmount,
+    fingerprintKey: Buffer.from(orders.fingerprintKey.reveal()),
+  };
+  const cipher = orders.cardKeys === undefined ? undefined : createCardCipher(orders.cardKeys);
+  const copyBody = cipher === undefined ? asUpstreamSentIt : sealedCopies(cipher);
+
   // The broker: consuming and publishing never share a connection, announcements and copies never a channel.
   const endpoints = parseAmqpUrls(broker.urls.reveal());
   const { ordersQueue, prefix, declare: mode, notificationsExchange: exchange } = broker;
@@ -86,13 +99,14 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
       await declareLevelQueues({ ...means, link }, { prefix, ordersQueue, levelsMs: limits.retryLevelsMs });
     },
   });
-  const lot = new BrokerParkingLot({ ...means, publisher: copies, prefix, workerVersion: version });
+  const lot = new BrokerParkingLot({ ...means, publisher: copies, prefix, workerVersion: version, copyBody });
   const notifier = new BrokerNotifier({ publisher: announcements, exchange });
   const retryCopies = new RetryCopies({
     publisher: copies,
     prefix,
     ordersQueue,
     levelsMs: limits.retryLevelsMs,
+    copyBody,
   });
 
   // The topology.
@@ -101,20 +115,18 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     connection: consuming,
     queue: ordersQueue,
     prepare: (link) => declareOrdersQueue({ ...means, link }, { queue: ordersQueue, prefix, mode }),
-    scheme: orderScheme({
-      defaultCurrency: orders.defaultCurrency,
-      maxAmount: orders.maxAmount,
-      fingerprintKey: Buffer.from(orders.fingerprintKey.reveal()),
-    }),
+    scheme: orderScheme(rules),
     parkingLot: lot,
     retryCopies,
     replayRules: replayRules(limits, () => gateway.availability.unavailableBecause() !== undefined),
+    isDecided: ({ where }) => where.component === 'processed-order-notification',
     maxSpoutPending: limits.maxSpoutPending,
   });
   const authorize = new AuthorizeCreditCard({
     ...means,
     book,
     gateway,
+    openCard: async (order) => admitOpened(order, await cipher?.open(order.card), rules),
     gatewayWallMs: gatewayConfig.timeoutMs,
     recordingMarginMs: RECORDING_MARGIN_MS + NOTIFICATION_MARGIN_MS,
   });

@@ -55,6 +55,8 @@ export interface OrdersSpoutOptions<V extends Values> {
   readonly parkingLot: ParkingLot;
   readonly retryCopies: Pick<RetryCopies, 'send'>;
   readonly replayRules: ReplayRules;
+  /** Whether the order has its verdict when its tree failed like this; never, by default. */
+  readonly isDecided?: (failure: TreeFailure) => boolean;
   readonly maxSpoutPending: number;
   /** Waits up to this are held in process. */
   readonly holdUpToMs?: number;

@@ -24,6 +24,8 @@ export interface ReplaysOptions<V> {
   readonly custody: Custody<V>;
   readonly retryCopies: Pick<RetryCopies, 'send'>;
   readonly replayRules: ReplayRules;
+  /** Whether the order has its verdict when its tree failed like this. */
+  readonly isDecided?: ((failure: TreeFailure) => boolean) | undefined;
   /** The values of a message; undefined when it cannot be read. */
   readonly read: (message: OrderMessage) => V | undefined;
   readonly holdUpToMs: number;
@@ -73,8 +75,9 @@ export class Replays<V> {
   }
 
   #replay(order: OrderInCustody<V>, failure: TreeFailure): void {
+    const { custody, isDecided, mayWait, random, replayRules } = this.#options;
+    if (isDecided?.(failure)) noteVerdict(order);
     const { message, exhaustedBecause } = order.delivery;
-    const { custody, mayWait, random, replayRules } = this.#options;
     const rules = exhaustedBecause === undefined ? replayRules : withoutEnd(replayRules);
     const decision = decideReplay(rules, failure, message.attempt, random);
     if (decision.kind === 'replay') {
@@ -151,6 +154,10 @@ export class Replays<V> {
     const fields = { messageId, reason, errorClass, component, phase, ageMs, attempt, err: error };
     this.#options.log.warn(fields, 'tuple tree failed');
   }
+}
+
+function noteVerdict<V>(order: OrderInCustody<V>): void {
+  order.delivery = { ...order.delivery, message: { ...order.delivery.message, isDecided: true } };
 }
 
 /** Classes and names only: the error's own text stays in the log. */
