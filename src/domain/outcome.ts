@@ -46,6 +46,8 @@ export interface Contradicted {
 export interface Rejected {
   readonly kind: 'rejected';
   readonly code: string;
+  /** The gateway was not asked: the order cannot be written in its dialect. Says nothing about the gateway. */
+  readonly unasked?: true;
 }
 
 /** Proven not charged by this request, and not decided either: the order may be tried again. */

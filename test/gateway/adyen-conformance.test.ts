@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createAdyenGateway } from '../../src/adapters/gateway/adyen-gateway.ts';
+import { AMOUNT_NOT_EXPRESSIBLE } from '../../src/adapters/gateway/amount-rules.ts';
 import { Secret } from '../../src/domain/card.ts';
 import type { LedgerEntry } from '../../src/simulator/ledger.ts';
 import { describeGatewayConformance } from '../conformance/gateway.ts';
@@ -69,7 +70,7 @@ describe('Adyen dialect and the official client', () => {
     assert.equal((await subject.holds('isk'))[0]?.amountMinor, 50_000);
     const idr = anOrder({ orderId: 'idr', currency: 'IDR', amountMinor: 1050n });
     const refused = await subject.gateway.authorize({ order: idr, idempotencyKey: 'k2' });
-    assert.deepEqual(refused, { kind: 'rejected', code: 'amount_not_expressible' });
+    assert.deepEqual(refused, AMOUNT_NOT_EXPRESSIBLE);
     assert.equal(await subject.arrivals('idr'), 0);
   });
 });

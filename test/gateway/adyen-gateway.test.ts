@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import { createAdyenGateway, type AdyenGateway } from '../../src/adapters/gateway/adyen-gateway.ts';
+import { AMOUNT_NOT_EXPRESSIBLE } from '../../src/adapters/gateway/amount-rules.ts';
 import { Secret } from '../../src/domain/card.ts';
 import { collectingLog } from './collecting-log.ts';
 import { MERCHANT_ACCOUNT } from './official-adyen.ts';
@@ -134,7 +135,7 @@ describe('the Adyen gateway', () => {
     const server = await answering(payment());
     const order = anOrder({ currency: 'CVE', amountMinor: 150n });
     const outcome = await gateway(server.origin).authorize({ order, idempotencyKey: 'order-1234-1' });
-    assert.deepEqual(outcome, { kind: 'rejected', code: 'amount_not_expressible' });
+    assert.deepEqual(outcome, AMOUNT_NOT_EXPRESSIBLE);
     assert.equal(server.requests.length, 0);
   });
 

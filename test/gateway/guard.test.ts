@@ -14,6 +14,7 @@ const DECLINED: AuthorizationOutcome = {
   class: 'hard',
   code: 'lost_card',
 };
+const UNASKED: AuthorizationOutcome = { kind: 'rejected', code: 'amount_not_expressible', unasked: true };
 const REJECTED: AuthorizationOutcome = { kind: 'rejected', code: 'parameter_missing' };
 
 /** A gateway that answers what it is told to, or waits to be told. */
@@ -85,6 +86,7 @@ describe('the guarded gateway', () => {
       outcome: unknown(cause),
       stopsAfter: 'never' as const,
     })),
+    { name: 'an order that the gateway was not asked about', outcome: UNASKED, stopsAfter: 'never' },
     { name: "a proxy's page", outcome: unavailable('proxy_page'), stopsAfter: 'never' },
     {
       name: 'a broken configuration',
@@ -184,6 +186,16 @@ describe('the guarded gateway', () => {
     pass(2_000);
     await hear(APPROVED);
     assert.deepEqual(await hear(REJECTED), [REJECTED]);
+  });
+
+  it('learns nothing from an order that the gateway was not asked about, as a probe least of all', async () => {
+    await hear(REJECTED, 5);
+    pass(1_000);
+    assert.deepEqual(await hear(UNASKED), [UNASKED]);
+    assert.equal(guarded.availability.mostInWork?.(), 0);
+    pass(2_000);
+    await hear(APPROVED);
+    assert.equal(why(), undefined);
   });
 
   it('waits as long as a 429 asks, and does not make its order wait by itself as well', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import Stripe from 'stripe';
+import { AMOUNT_NOT_EXPRESSIBLE } from '../../src/adapters/gateway/amount-rules.ts';
 import { Secret } from '../../src/domain/card.ts';
 import { createStripeGateway } from '../../src/adapters/gateway/stripe-gateway.ts';
 import { describeGatewayConformance } from '../conformance/gateway.ts';
@@ -46,7 +47,7 @@ describe('Stripe dialect and the official client', () => {
       ['BHD', 1234n],
     ] as const) {
       const outcome = await authorize(`${currency}-fraction`, currency, amountMinor);
-      assert.deepEqual(outcome, { kind: 'rejected', code: 'amount_not_expressible' });
+      assert.deepEqual(outcome, AMOUNT_NOT_EXPRESSIBLE);
       assert.equal(await subject.arrivals(`${currency}-fraction`), 0);
     }
   });

@@ -14,7 +14,11 @@ export interface AmountRules {
 }
 
 /** What becomes of an order whose amount the gateway cannot express: amounts are never rounded. */
-export const AMOUNT_NOT_EXPRESSIBLE: Rejected = { kind: 'rejected', code: 'amount_not_expressible' };
+export const AMOUNT_NOT_EXPRESSIBLE: Rejected = {
+  kind: 'rejected',
+  code: 'amount_not_expressible',
+  unasked: true,
+};
 
 /** The same order with its amount in the gateway's units; undefined when it has none in them. */
 export function inGatewayUnits(order: Order, rules: AmountRules): Order | undefined {

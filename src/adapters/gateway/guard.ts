@@ -42,6 +42,11 @@ export function guardGateway(gateway: Gateway, options: GuardOptions): GuardedGa
     if (passage === undefined) return refused(valve.stop ?? CLOSED_DOWN);
     const outcome = await ask(request, passage);
     const doubted = signs.doubtsRejections;
+    if (isUnasked(outcome)) {
+      // No answer of the gateway's: what stands against it still does, and a probe was in vain.
+      valve.leave(passage, valve.stop && { stop: valve.stop, isEnough: false });
+      return outcome;
+    }
     const objection = signs.read(outcome, request.order.terms.orderId);
     valve.leave(passage, breaker.hasTripped() ? enough(objection?.stop ?? KEEPS_FAILING) : objection);
     return doubted ? withoutRejection(outcome) : withoutOwnPause(outcome);
@@ -77,6 +82,10 @@ const KEEPS_FAILING = keepsFailing('too many requests of the last seconds did');
 const OTHERS_FIRST_MS = 10_000;
 
 const CLOSED_DOWN: Stop = { cause: 'breaker_open', because: 'the worker ends: no further request is made' };
+
+function isUnasked(outcome: AuthorizationOutcome): boolean {
+  return outcome.kind === 'rejected' && outcome.unasked === true;
+}
 
 function enough(stop: Stop): Objection {
   return { stop, isEnough: true };
