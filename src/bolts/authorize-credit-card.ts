@@ -1,6 +1,6 @@
 import { notificationOf } from '../domain/notification.ts';
 import { isTerminal, type Decision, type NextStep } from '../domain/order-states.ts';
-import { orderIdOf, type DecisionParkReason, type Order, type OrderId } from '../domain/order.ts';
+import { orderIdOf, withoutCvv, type DecisionParkReason, type Order, type OrderId } from '../domain/order.ts';
 import type { AuthorizationOutcome } from '../domain/outcome.ts';
 import type { Gateway } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
@@ -86,7 +86,10 @@ export class AuthorizeCreditCard implements BasicBolt<OrderValues, AuthorizeStre
     if (claimed.next.step !== 'charge') return claimed;
 
     const { idempotencyKey, generation, claim } = claimed.next;
-    const outcome = this.#isTooLate(tuple) ? TOO_LATE : await gateway.authorize({ order, idempotencyKey });
+    const asked = generation === 1 ? order : withoutCvv(order);
+    const outcome = this.#isTooLate(tuple)
+      ? TOO_LATE
+      : await gateway.authorize({ order: asked, idempotencyKey });
     return this.#record(terms.orderId, { generation, claim, outcome }, tuple);
   }
 

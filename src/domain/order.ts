@@ -30,6 +30,16 @@ export interface Order {
 }
 
 /**
+ * The order as it is sent after a verdict, under a later generation's key: without the CVV, which no copy of it may
+ * carry any more. So the request is the same whether its message came back as a copy or as upstream sent it.
+ */
+export function withoutCvv(order: Order): Order {
+  if (order.means.kind === 'token') return order;
+  const { number, expiryMonth, expiryYear } = order.means.card;
+  return { ...order, means: { kind: 'card', card: { number, expiryMonth, expiryYear } } };
+}
+
+/**
  * What becomes of a message from the orders queue (payments design, section 1):
  * `ok`: authorize it; `deny`: the order is known and its card data is hopeless; `park`: upstream's bug or an
  * ambiguity, never charged and never denied.

@@ -276,6 +276,9 @@ describe('AuthorizeCreditCard', () => {
     book.table.nowMs += 40_000;
     await run();
     assert.equal(gateway.requests[1]?.idempotencyKey, 'order-5-2');
+    const [first, second] = gateway.requests.map(({ order: { means } }) => means);
+    assert.ok(first?.kind === 'card' && first.card.cvv !== undefined);
+    assert.ok(second?.kind === 'card' && second.card.cvv === undefined, 'a CVV after a verdict');
     assert.equal(book.table.orders.get('5')?.status, 'ready-to-ship');
     assert.equal(out.emitted.length, 1);
   });

@@ -24,7 +24,7 @@ export function officialParams({ terms, means }: Order): Stripe.PaymentIntentCre
               number: card.number.reveal(),
               exp_month: card.expiryMonth,
               exp_year: card.expiryYear,
-              cvc: card.cvv.reveal(),
+              ...(card.cvv === undefined ? {} : { cvc: card.cvv.reveal() }),
             },
           },
         }),
