@@ -48,6 +48,7 @@ module.exports = {
     soleImporter('pg', 'adapters/postgres'),
     soleImporter('undici', 'adapters/gateway'),
     soleImporter('opossum', 'adapters/gateway'),
+    soleImporter('jose', 'adapters/jose'),
     { name: 'no-test-in-src', severity: 'error', from: { path: '^src/' }, to: { path: '^test/' } },
     {
       name: 'no-dev-dependency-in-src',

@@ -4,8 +4,9 @@
  *     orders queue -> OrdersSpout -> AuthorizeCreditCard -> ProcessedOrderNotification -> notification exchange
  *                                             `-> ParkOrder -> parking lot
  */
+import { createCardCipher } from './adapters/jose/card-cipher.ts';
 import { createStripeGateway } from './adapters/gateway/stripe-gateway.ts';
-import { guardWithBreaker } from './adapters/gateway/breaker.ts';
+import { guardGateway } from './adapters/gateway/guard.ts';
 import { createOrderBook } from './adapters/postgres/order-book.ts';
 import { BrokerConnection } from './adapters/rabbitmq/connection.ts';
 import {
@@ -28,13 +29,16 @@ import type { WorkerConfig } from './config/config.ts';
 import { NOTIFICATION_MARGIN_MS, RECORDING_MARGIN_MS } from './config/preconditions.ts';
 import { holdIntakeWhileUnavailable } from './intake.ts';
 import { orderScheme } from './order-scheme.ts';
+import { admitOpened } from './domain/admission.ts';
+import { asUpstreamSentIt } from './ports/copy-body.ts';
 import type { Log } from './ports/log.ts';
 import { readinessOf, type Readiness } from './telemetry/readiness.ts';
+import { sealedCopies } from './sealed-copies.ts';
 import type { BasicBolt } from './topology/bolt.ts';
 import { TopologyBuilder } from './topology/builder.ts';
 import type { DrainReport } from './topology/drain.ts';
 import { shuffle } from './topology/groupings.ts';
-import type { ReplayRules } from './topology/replay-policy.ts';
+import type { BackoffRule, ReplayRules } from './topology/replay-policy.ts';
 import { TopologyRunner } from './topology/runner.ts';
 import { systemClock, systemRandom } from './topology/system-clock.ts';
 
@@ -62,7 +66,7 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     softDeclineRetry: orders.softDeclineRetry,
   });
 
-  // The gateway, behind its breaker.
+  // The gateway, behind what stops asking it while that makes no sense.
   const stripe = createStripeGateway({
     baseUrl: gatewayConfig.url,
     apiKey: gatewayConfig.apiKey,
@@ -70,7 +74,16 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     connections: gatewayConfig.connections,
     log,
   });
-  const gateway = guardWithBreaker(stripe);
+  const gateway = guardGateway(stripe, { ...means, mostInWork: limits.maxSpoutPending });
+
+  // What an order is, and how its card is opened, and sealed in copies.
+  const rules = {
+    defaultCurrency: orders.defaultCurrency,
+    maxAmount: orders.maxAmount,
+    fingerprintKey: Buffer.from(orders.fingerprintKey.reveal()),
+  };
+  const cipher = orders.cardKeys === undefined ? undefined : createCardCipher(orders.cardKeys);
+  const copyBody = cipher === undefined ? asUpstreamSentIt : sealedCopies(cipher);
 
   // The broker: consuming and publishing never share a connection, announcements and copies never a channel.
   const endpoints = parseAmqpUrls(broker.urls.reveal());
@@ -92,13 +105,14 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
       await declareLevelQueues({ ...means, link }, { prefix, ordersQueue, levelsMs: limits.retryLevelsMs });
     },
   });
-  const lot = new BrokerParkingLot({ ...means, publisher: copies, prefix, workerVersion: version });
+  const lot = new BrokerParkingLot({ ...means, publisher: copies, prefix, workerVersion: version, copyBody });
   const notifier = new BrokerNotifier({ publisher: announcements, exchange });
   const retryCopies = new RetryCopies({
     publisher: copies,
     prefix,
     ordersQueue,
     levelsMs: limits.retryLevelsMs,
+    copyBody,
   });
 
   // The topology.
@@ -107,20 +121,19 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     connection: consuming,
     queue: ordersQueue,
     prepare: (link) => declareOrdersQueue({ ...means, link }, { queue: ordersQueue, prefix, mode }),
-    scheme: orderScheme({
-      defaultCurrency: orders.defaultCurrency,
-      maxAmount: orders.maxAmount,
-      fingerprintKey: Buffer.from(orders.fingerprintKey.reveal()),
-    }),
+    scheme: orderScheme(rules),
     parkingLot: lot,
     retryCopies,
-    replayRules: replayRules(limits),
+    replayRules: replayRules(limits, () => gateway.availability.unavailableBecause() !== undefined),
+    isDecided: ({ where, errorClass }) =>
+      where.component === 'processed-order-notification' || errorClass === 'soft_decline',
     maxSpoutPending: limits.maxSpoutPending,
   });
   const authorize = new AuthorizeCreditCard({
     ...means,
     book,
     gateway,
+    openCard: async (order) => admitOpened(order, await cipher?.open(order.card), rules),
     gatewayWallMs: gatewayConfig.timeoutMs,
     recordingMarginMs: RECORDING_MARGIN_MS + NOTIFICATION_MARGIN_MS,
   });
@@ -222,22 +235,31 @@ const CLOSE_TIMEOUT_MS = 12_000;
 
 /**
  * Ceilings of 1 s, 5 s, 25 s, 2 min, 10 min, 52 min, 1 h by default: each replay finds a level queue of about its wait.
- * Where the fault is not the order's own and the intake is held for it, its replays are not used up.
+ * Where the fault is not the order's own and the intake is held for it, its replays are not used up. A fault of the
+ * gateway may be the order's own, unless it met others as well: then the gateway is stopped by the time it counts.
  */
-function replayRules(limits: WorkerConfig['topology']): ReplayRules {
+function replayRules(limits: WorkerConfig['topology'], isGatewayStopped: () => boolean): ReplayRules {
   const baseMs = limits.retryLevelsMs[0] ?? 1_000;
   const capMs = limits.retryLevelsMs.at(-1) ?? baseMs;
   const otherwise = { baseMs, factor: 5, capMs, maxReplays: limits.maxAttempts };
   const notItsOwn = { baseMs, capMs: Math.min(capMs, 30_000), maxReplays: Infinity, isCounted: false };
+  const gatewayFault = (): BackoffRule => (isGatewayStopped() ? notItsOwn : otherwise);
   return {
     otherwise,
     byErrorClass: {
+      bad_gateway: gatewayFault,
       breaker_open: notItsOwn,
       claimed_elsewhere: notItsOwn,
+      configuration: notItsOwn,
+      connection_lost: gatewayFault,
       database: notItsOwn,
+      no_answer: gatewayFault,
+      not_sent: notItsOwn,
       publisher_unavailable: notItsOwn,
       // Its tries are counted by the order itself, and their waits are hours and days.
       soft_decline: notItsOwn,
+      rate_limited: notItsOwn,
+      server_error: gatewayFault,
     },
   };
 }

@@ -1,6 +1,14 @@
 import { notificationOf } from '../domain/notification.ts';
 import { isTerminal, type Decision, type NextStep } from '../domain/order-states.ts';
-import { orderIdOf, withoutCvv, type DecisionParkReason, type Order, type OrderId } from '../domain/order.ts';
+import {
+  orderIdOf,
+  withoutCvv,
+  type DecisionParkReason,
+  type OpenAdmission,
+  type OrderId,
+  type OrderTerms,
+  type SealedOrder,
+} from '../domain/order.ts';
 import type { AuthorizationOutcome } from '../domain/outcome.ts';
 import type { Gateway } from '../ports/gateway.ts';
 import type { Log } from '../ports/log.ts';
@@ -16,6 +24,8 @@ export type AuthorizeStreams = { readonly processed: ProcessedValues; readonly p
 export interface AuthorizeParts {
   readonly book: OrderBook;
   readonly gateway: Gateway;
+  /** Opens the card of an order that came with it sealed. */
+  readonly openCard: (order: SealedOrder) => Promise<OpenAdmission>;
   readonly clock: Clock;
   readonly log: Log;
   /** The longest a call to the gateway can take, milliseconds. */
@@ -23,6 +33,9 @@ export interface AuthorizeParts {
   /** What is kept free after the call, to record and announce its outcome, milliseconds. */
   readonly recordingMarginMs: number;
 }
+
+/** Asks the gateway under this key, which is the generation's. */
+type Ask = (idempotencyKey: string, generation: number) => Promise<AuthorizationOutcome>;
 
 type Emit = <S extends 'processed' | 'parked'>(stream: S, values: AuthorizeStreams[S]) => void;
 
@@ -44,10 +57,20 @@ export class AuthorizeCreditCard implements BasicBolt<OrderValues, AuthorizeStre
   }
 
   async execute(tuple: Tuple<OrderValues>, emit: Emit): Promise<void> {
-    const { admission } = tuple.values;
+    const { gateway, openCard } = this.#parts;
+    const { admission: asItCame } = tuple.values;
+    const isSealed = asItCame.kind === 'sealed';
+    const admission = isSealed ? await openCard(asItCame.order) : asItCame;
     switch (admission.kind) {
-      case 'ok':
-        goOn(tuple.values, await this.#decide(admission.order, tuple), emit);
+      case 'ok': {
+        const { order } = admission;
+        const ask: Ask = (idempotencyKey, generation) =>
+          gateway.authorize({ order: generation === 1 ? order : withoutCvv(order), idempotencyKey });
+        goOn(tuple.values, await this.#decide(order.terms, ask, tuple), emit);
+        return;
+      }
+      case 'spent':
+        goOn(tuple.values, await this.#decide(admission.terms, askOfSpent(admission, gateway), tuple), emit);
         return;
       case 'deny': {
         const { terms, reason } = admission;
@@ -58,17 +81,19 @@ export class AuthorizeCreditCard implements BasicBolt<OrderValues, AuthorizeStre
       case 'park': {
         const { orderId, reason, detail: error } = admission;
         const { message } = tuple.values;
-        emit('parked', { parked: { orderId, reason, class: 'input', error, message, readable: false } });
+        // A sealed card hides what it holds, and may be opened once the right key is here.
+        const readable = isSealed && reason === 'card_unreadable';
+        emit('parked', { parked: { orderId, reason, class: 'input', error, message, readable } });
       }
     }
   }
 
-  async #decide(order: Order, tuple: Tuple): Promise<Decision> {
-    const { orderId } = order.terms;
+  async #decide(terms: OrderTerms, ask: Ask, tuple: Tuple): Promise<Decision> {
+    const { orderId } = terms;
     while (this.#underWay.has(orderId)) await this.#underWay.get(orderId);
     this.#refuseWhenTooLate(orderId, tuple);
 
-    const decision = this.#claimAndCharge(order, tuple);
+    const decision = this.#claimAndCharge(terms, ask, tuple);
     const ended = decision.then(ignore, ignore);
     this.#underWay.set(orderId, ended);
     try {
@@ -78,18 +103,12 @@ export class AuthorizeCreditCard implements BasicBolt<OrderValues, AuthorizeStre
     }
   }
 
-  async #claimAndCharge(order: Order, tuple: Tuple): Promise<Decision> {
-    const { book, gateway } = this.#parts;
-    const { terms } = order;
-
-    const claimed = await book.apply(terms.orderId, { kind: 'claim', terms });
+  async #claimAndCharge(terms: OrderTerms, ask: Ask, tuple: Tuple): Promise<Decision> {
+    const claimed = await this.#parts.book.apply(terms.orderId, { kind: 'claim', terms });
     if (claimed.next.step !== 'charge') return claimed;
 
     const { idempotencyKey, generation, claim } = claimed.next;
-    const asked = generation === 1 ? order : withoutCvv(order);
-    const outcome = this.#isTooLate(tuple)
-      ? TOO_LATE
-      : await gateway.authorize({ order: asked, idempotencyKey });
+    const outcome = this.#isTooLate(tuple) ? TOO_LATE : await ask(idempotencyKey, generation);
     return this.#record(terms.orderId, { generation, claim, outcome }, tuple);
   }
 
@@ -129,6 +148,17 @@ const TOO_LATE = {
   cause: 'not_sent',
   detail: 'not sent to the gateway: too little of the message timeout is left to record its answer',
 } as const;
+
+/**
+ * The copy was stripped because the order had a verdict. A later generation is asked for without a CVV in any case; the
+ * first one was sent with it, and another request under its key would contradict that.
+ */
+function askOfSpent({ terms, means }: Extract<OpenAdmission, { kind: 'spent' }>, gateway: Gateway): Ask {
+  return (idempotencyKey, generation) =>
+    generation === 1
+      ? Promise.resolve({ kind: 'rejected', code: 'cvv_removed' })
+      : gateway.authorize({ order: { terms, means }, idempotencyKey });
+}
 
 function goOn(values: OrderValues, decision: Decision, emit: Emit): void {
   const { order, next } = decision;

@@ -55,7 +55,9 @@ function asParked(
   reason: 'replays_exhausted' | 'worker_error',
   error: string,
 ): ParkedOrder {
-  const { admission, message } = values;
+  const { admission } = values;
+  // Announced, or to be: it has its verdict.
+  const message = 'notification' in values ? { ...values.message, isDecided: true } : values.message;
   const readable = admission.kind !== 'park';
   return { orderId: orderIdOf(admission), reason, class: 'exhausted', error, message, readable };
 }

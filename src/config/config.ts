@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import type { Secret } from '../domain/card.ts';
 import type { SoftDeclineRetry } from '../domain/soft-declines.ts';
+import type { CardKeys } from './card-keys.ts';
 import { brokenPreconditions, type ValidValues } from './preconditions.ts';
 import type { Problem } from './problem.ts';
 import { collect, type Setting, type Sources } from './sources.ts';
@@ -34,6 +35,8 @@ export interface Config {
     readonly fingerprintKey: Secret;
     /** undefined: soft declines are final. */
     readonly softDeclineRetry: SoftDeclineRetry | undefined;
+    /** All of them open sealed cards, the first one seals; undefined: cards cannot be sealed or opened. */
+    readonly cardKeys: CardKeys | undefined;
   };
   readonly topology: {
     readonly messageTimeoutMs: number;
@@ -149,6 +152,7 @@ const parts: { readonly [G in Group]: z.ZodType<Config[G]> } = {
       orders.CARDAUTH_SOFT_DECLINE_RETRY === 'on'
         ? { waitsMs: Object.freeze(orders.CARDAUTH_SOFT_DECLINE_WAITS_MS) }
         : undefined,
+    cardKeys: orders.CARDAUTH_CARD_KEY,
   })),
   topology: groups.topology.transform((topology) => ({
     messageTimeoutMs: topology.CARDAUTH_MESSAGE_TIMEOUT_MS,

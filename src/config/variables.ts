@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { MOST_TRIES, RETRIED_FOR_MS } from '../domain/soft-declines.ts';
+import { cardKeys } from './card-keys.ts';
 import {
   ascendingList,
   baseUrl,
@@ -192,11 +193,13 @@ export const groups = {
       description: "HMAC key of the orders' fingerprints.",
       example: '$(openssl rand -hex 32)',
     }),
-    CARDAUTH_CARD_KEY: variable(notImplemented('the encryption of cards in copies'), {
+    CARDAUTH_CARD_KEY: variable(cardKeys.optional(), {
       secret: true,
-      fallback: 'none',
-      rule: 'a JWK; not implemented in this version',
-      description: 'Encrypts cards in copies that the worker makes.',
+      fallback: 'none: a sealed `card` is parked, and copies are as upstream sent the order',
+      rule: 'a private RSA (2048 bits or more) or EC (P-256, P-384, P-521) JWK, a 32-byte oct JWK, or a JWK set of up to 8 such keys',
+      description:
+        'Opens cards that upstream sealed in the field `card`; the first key seals the card in copies that the worker makes.',
+      example: '{"kty":"oct","k":"replace-me-by-32-random-bytes-in-base64urlA"}',
     }),
     CARDAUTH_WEBHOOK_URL: variable(notImplemented('webhook notifications'), {
       fallback: 'none',

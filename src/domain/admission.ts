@@ -8,9 +8,10 @@ import { fingerprintOf } from './fingerprint.ts';
 import { readCustomerId, readOrderId } from './identifiers.ts';
 import { fieldOf, isJsonObject, readJson, type JsonObject } from './json-text.ts';
 import { readMoney, type MoneyRules } from './money.ts';
-import type { Admission, OrderId, OrderTerms } from './order.ts';
-import { readMeans, type MeansIdentity } from './payment-means.ts';
+import type { Admission, OpenAdmission, OrderId, OrderTerms, SealedOrder } from './order.ts';
+import { cardAsMeans, readMeans, type MeansIdentity, type OpenMeansReading } from './payment-means.ts';
 import { unreadable, type Unreadable } from './reading.ts';
+import { readOpenedCard } from './sealed-card.ts';
 
 export interface AdmissionRules extends MoneyRules {
   /** HMAC key of the orders' fingerprints; with another key every stored order looks like a conflict. */
@@ -29,23 +30,50 @@ export function admit(body: Uint8Array, rules: AdmissionRules): Admission {
   return admitOrder(id.value, json.value, rules);
 }
 
+/** The admission of an order whose card is opened now; `content` is undefined when no key of ours opened it. */
+export function admitOpened(
+  order: SealedOrder,
+  content: Uint8Array | undefined,
+  rules: AdmissionRules,
+): OpenAdmission {
+  const opened = readOpenedCard(content);
+  if (opened.kind !== 'spent') return admitMeans(order, cardAsMeans(opened), rules);
+  const { number, expiry } = opened.identity;
+  const card = { number, expiryMonth: Number(expiry.slice(0, 2)), expiryYear: Number(expiry.slice(2)) };
+  return { kind: 'spent', terms: termsOf(order, opened.identity, rules), means: { kind: 'card', card } };
+}
+
 function admitOrder(orderId: OrderId, fields: JsonObject, rules: AdmissionRules): Admission {
   const money = readMoney(fieldOf(fields, 'chargeAmount'), fieldOf(fields, 'currency'), rules);
   if (money.kind === 'unreadable') return parked(orderId, money);
   const customerId = readCustomerId(fieldOf(fields, 'customerId'));
   if (customerId.kind === 'unreadable') return parked(orderId, customerId);
+  const order = { orderId, customerId: customerId.value, ...money.value };
   const means = readMeans(fields);
-  if (means.kind === 'unreadable') return parked(orderId, means);
+  if (means.kind === 'sealed') return { kind: 'sealed', order: { ...order, card: means.card } };
+  return admitMeans(order, means, rules);
+}
 
-  const terms: OrderTerms = {
-    orderId,
-    customerId: customerId.value,
-    ...money.value,
-    fingerprint: fingerprintOf(rules.fingerprintKey, money.value, customerId.value, means.identity),
-    ...cardForPeople(means.identity),
-  };
+function admitMeans(known: KnownOrder, means: OpenMeansReading, rules: AdmissionRules): OpenAdmission {
+  if (means.kind === 'unreadable') return parked(known.orderId, means);
+  const terms = termsOf(known, means.identity, rules);
   if (means.kind === 'usable') return { kind: 'ok', order: { terms, means: means.means } };
   return { kind: 'deny', terms, reason: 'invalid_card_data', detail: means.detail };
+}
+
+/** What is known of an order before its means to pay. */
+type KnownOrder = Omit<SealedOrder, 'card'>;
+
+function termsOf(known: KnownOrder, identity: MeansIdentity, rules: AdmissionRules): OrderTerms {
+  const { orderId, customerId, amountMinor, currency } = known;
+  const money = { amountMinor, currency };
+  return {
+    orderId,
+    customerId,
+    ...money,
+    fingerprint: fingerprintOf(rules.fingerprintKey, money, customerId, identity),
+    ...cardForPeople(identity),
+  };
 }
 
 function cardForPeople(identity: MeansIdentity): Pick<OrderTerms, 'cardBrand' | 'cardLast4'> {
@@ -60,6 +88,6 @@ function cardForPeople(identity: MeansIdentity): Pick<OrderTerms, 'cardBrand' | 
 function parked(
   orderId: OrderId | undefined,
   { reason, detail }: Pick<Unreadable, 'reason' | 'detail'>,
-): Admission {
+): OpenAdmission {
   return { kind: 'park', orderId, reason, detail };
 }

@@ -7,8 +7,8 @@
  * Sources: ISO/IEC 7812-1 (length, Luhn), the brands' published number ranges.
  */
 import { Secret, type Card } from './card.ts';
-import { numberTextOf, type JsonValue } from './json-text.ts';
-import { unreadable, type Unreadable } from './reading.ts';
+import { fieldOf, numberTextOf, type JsonObject, type JsonValue } from './json-text.ts';
+import { read, unreadable, type Reading, type Unreadable } from './reading.ts';
 
 export interface CardFields {
   readonly number: JsonValue | undefined;
@@ -36,23 +36,26 @@ export interface CardIdentity {
 
 export type CardBrand = 'amex' | 'diners' | 'discover' | 'jcb' | 'mastercard' | 'unionpay' | 'visa';
 
+/** The three card fields of a message, or of a sealed card; null counts as absent. */
+export function cardFieldsOf(fields: JsonObject): CardFields {
+  return {
+    number: fieldOf(fields, 'creditCardNumber') ?? undefined,
+    expiry: fieldOf(fields, 'creditCardExpiration') ?? undefined,
+    cvv: fieldOf(fields, 'creditCardCode') ?? undefined,
+  };
+}
+
 export function readCard(fields: CardFields): CardReading {
-  const number = spellNumber(fields.number);
-  if (number === undefined) return noDigits('creditCardNumber');
-  const expiry = spellDigits(fields.expiry, 6);
-  if (expiry === undefined) return noDigits('creditCardExpiration');
+  const identified = identifyCard(fields);
+  if (identified.kind === 'unreadable') return identified;
+  const identity = identified.value;
+  const { expiry } = identity;
+  const number = identity.number.reveal();
   const brand = brandOf(number);
   const cvv = spellDigits(fields.cvv, brand === 'amex' ? 4 : 3);
   if (cvv === undefined) return noDigits('creditCardCode');
 
-  const numberFault = faultOfNumber(number);
-  const identity: CardIdentity = {
-    kind: 'card',
-    number: new Secret(number),
-    expiry,
-    ...(numberFault === undefined && { last4: number.slice(-4), ...(brand !== undefined && { brand }) }),
-  };
-  const fault = numberFault ?? faultOfExpiry(expiry) ?? faultOfCvv(cvv, brand);
+  const fault = faultOfNumber(number) ?? faultOfExpiry(expiry) ?? faultOfCvv(cvv, brand);
   if (fault !== undefined) return { kind: 'hopeless', detail: fault, identity };
   const card: Card = {
     number: identity.number,
@@ -61,6 +64,24 @@ export function readCard(fields: CardFields): CardReading {
     expiryYear: Number(expiry.slice(2)),
   };
   return { kind: 'usable', card, identity };
+}
+
+/** Which card it is, usable or not; the CVV has no part in that. */
+export function identifyCard(fields: CardFields): Reading<CardIdentity> {
+  const number = spellNumber(fields.number);
+  if (number === undefined) return noDigits('creditCardNumber');
+  const expiry = spellDigits(fields.expiry, 6);
+  if (expiry === undefined) return noDigits('creditCardExpiration');
+  const brand = brandOf(number);
+  return read({
+    kind: 'card',
+    number: new Secret(number),
+    expiry,
+    ...(faultOfNumber(number) === undefined && {
+      last4: number.slice(-4),
+      ...(brand !== undefined && { brand }),
+    }),
+  });
 }
 
 function noDigits(field: string): Unreadable {

@@ -8,7 +8,7 @@
  * - A key that comes twice in one object is refused, equal values included: which one counts is a guess.
  * - No message quotes the input: it may be card data.
  */
-import { isLosslessNumber, parse, type LosslessNumber } from 'lossless-json';
+import { isLosslessNumber, parse, stringify, type LosslessNumber } from 'lossless-json';
 
 export type JsonValue = string | boolean | null | LosslessNumber | readonly JsonValue[] | JsonObject;
 
@@ -46,6 +46,11 @@ export function readJson(body: Uint8Array): JsonReading {
     return unparseable('an object of the body has the same key twice: send each field once');
   }
   return { kind: 'read', value };
+}
+
+/** JSON without white space, numbers with their source text. */
+export function jsonText(value: JsonValue): string {
+  return stringify(value) ?? 'null';
 }
 
 /** An own field of `object`, never one of its prototype. */

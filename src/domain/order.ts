@@ -42,9 +42,11 @@ export function withoutCvv(order: Order): Order {
 /**
  * What becomes of a message from the orders queue (payments design, section 1):
  * `ok`: authorize it; `deny`: the order is known and its card data is hopeless; `park`: upstream's bug or an
- * ambiguity, never charged and never denied.
+ * ambiguity, never charged and never denied; `sealed`: its card has to be opened first.
  */
-export type Admission =
+export type Admission = OpenAdmission | { readonly kind: 'sealed'; readonly order: SealedOrder };
+
+export type OpenAdmission =
   | { readonly kind: 'ok'; readonly order: Order }
   | {
       readonly kind: 'deny';
@@ -57,14 +59,27 @@ export type Admission =
       readonly orderId: OrderId | undefined;
       readonly reason: ParkReason;
       readonly detail: string;
-    };
+    }
+  /** A copy of ours of an order that has had a verdict, without the CVV: to be announced, or to be tried again later. */
+  | { readonly kind: 'spent'; readonly terms: OrderTerms; readonly means: PaymentMeans };
+
+/** An order whose card is still sealed: what it is about is known once the card is opened. */
+export interface SealedOrder extends Money {
+  readonly orderId: OrderId;
+  readonly customerId: string;
+  /** Compact JWE. */
+  readonly card: string;
+}
 
 /** The order a message is about, where it says so usably. */
 export function orderIdOf(admission: Admission): OrderId | undefined {
   switch (admission.kind) {
     case 'ok':
       return admission.order.terms.orderId;
+    case 'sealed':
+      return admission.order.orderId;
     case 'deny':
+    case 'spent':
       return admission.terms.orderId;
     case 'park':
       return admission.orderId;
@@ -87,7 +102,8 @@ export type InputParkReason =
   | 'amount_type'
   | 'amount_precision'
   | 'currency_unknown'
-  | 'card_format';
+  | 'card_format'
+  | 'card_unreadable';
 
 /** The order cannot go on by itself. */
 export type DecisionParkReason =

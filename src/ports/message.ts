@@ -9,6 +9,8 @@ export interface OrderMessage {
   readonly origin: { readonly queue: string; readonly exchange: string; readonly routingKey: string };
   /** Replays before this one: 0 on first sight. */
   readonly attempt: number;
+  /** This worker knows that the order has its verdict: a copy must not carry the CVV any more. */
+  readonly isDecided: boolean;
   /** When a worker first saw the order, milliseconds since the epoch; carried along by retry copies. */
   readonly firstSeenMs: number;
 }

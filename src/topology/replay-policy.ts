@@ -17,8 +17,8 @@ export interface BackoffRule {
 
 export interface ReplayRules {
   readonly otherwise: BackoffRule;
-  /** Rules by `TreeFailure.errorClass`. */
-  readonly byErrorClass?: Readonly<Record<string, BackoffRule>>;
+  /** Rules by `TreeFailure.errorClass`; asked for at the failure where it depends on what else goes wrong then. */
+  readonly byErrorClass?: Readonly<Record<string, BackoffRule | (() => BackoffRule)>>;
   /** A bolt's own wish (`retryAfterMs`) is honoured up to this. */
   readonly longestRetryAfterMs?: number;
 }
@@ -65,5 +65,6 @@ function wishOf({ retryAfterMs }: Pick<TreeFailure, 'retryAfterMs'>, longestMs: 
 function ruleFor(rules: ReplayRules, errorClass: string): BackoffRule {
   const byErrorClass = rules.byErrorClass;
   if (byErrorClass === undefined || !Object.hasOwn(byErrorClass, errorClass)) return rules.otherwise;
-  return byErrorClass[errorClass] ?? rules.otherwise;
+  const rule = byErrorClass[errorClass] ?? rules.otherwise;
+  return typeof rule === 'function' ? rule() : rule;
 }

@@ -55,7 +55,7 @@ export class TopologyRunner {
   readonly #trees: TupleTrees;
   readonly #assembly: Assembly;
   readonly #components: ComponentLife;
-  readonly #pauseReasons = new Set<string>();
+  readonly #limits = new Map<string, number>();
   #ticks: readonly TickSource[] = [];
   #state: RunnerState = 'new';
   #killed = false;
@@ -108,23 +108,28 @@ export class TopologyRunner {
     }
     this.#state = 'running';
     this.#ticks = this.#startTicks();
-    this.#applyPause();
+    this.#applyLimits();
   }
 
   /** Takes in nothing new while any reason is held; at once, also at the cap. In flight work completes. */
   pause(reason: string): void {
-    this.#pauseReasons.add(reason);
-    this.#applyPause();
+    this.limit(reason, 0);
   }
 
   /** Lets go of one reason. */
   resume(reason: string): void {
-    this.#pauseReasons.delete(reason);
-    this.#applyPause();
+    this.limit(reason, Infinity);
+  }
+
+  /** At most so many pending trees a spout, for this reason; of several reasons the lowest counts. 0 is a pause. */
+  limit(reason: string, mostPending: number): void {
+    if (mostPending === Infinity) this.#limits.delete(reason);
+    else this.#limits.set(reason, mostPending);
+    this.#applyLimits();
   }
 
   get pauseReasons(): readonly string[] {
-    return [...this.#pauseReasons];
+    return Array.from(this.#limits.keys()).filter((reason) => this.#limits.get(reason) === 0);
   }
 
   /**
@@ -191,11 +196,13 @@ export class TopologyRunner {
     }));
   }
 
-  #applyPause(): void {
+  #applyLimits(): void {
     if (this.#state !== 'running') return;
+    const mostPending = Math.min(...this.#limits.values());
     for (const { task } of this.#assembly.spouts) {
-      if (this.#pauseReasons.size > 0) task.closeIntake();
-      else task.openIntake();
+      task.limitPending(mostPending);
+      if (mostPending > 0) task.openIntake();
+      else task.closeIntake();
     }
   }
 

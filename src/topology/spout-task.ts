@@ -39,6 +39,8 @@ export class SpoutTask implements TreeOwner, SpoutCollector {
   readonly #parts: SpoutTaskParts;
   readonly #live = new Map<string, TupleTree>();
   #intake: Intake = 'closed';
+  /** Below the cap for as long as somebody has a reason to go slow. */
+  #mostPending = Infinity;
   #hearsOutcomes = true;
   #atCapSinceMs: number | undefined;
   #askScheduled = false;
@@ -115,7 +117,8 @@ export class SpoutTask implements TreeOwner, SpoutCollector {
   room(): number {
     if (this.#intake !== 'open') return 0;
     const { maxPending, trees, treeLimit } = this.#parts;
-    return Math.max(0, Math.min(maxPending - this.#live.size, treeLimit - trees.pending));
+    const most = Math.min(maxPending, this.#mostPending);
+    return Math.max(0, Math.min(most - this.#live.size, treeLimit - trees.pending));
   }
 
   wake(): void {
@@ -132,6 +135,12 @@ export class SpoutTask implements TreeOwner, SpoutCollector {
       this.#parts.reportProblem({ component: this.component, during: 'spout.idleReason', error });
       return { reason: 'unknown: the spout threw when it was asked', waitingReplays: 0 };
     }
+  }
+
+  limitPending(most: number): void {
+    const hadLess = most > this.#mostPending;
+    this.#mostPending = most;
+    if (hadLess) this.wake();
   }
 
   openIntake(): void {

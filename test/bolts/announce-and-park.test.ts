@@ -89,6 +89,17 @@ describe('ParkOrder', () => {
     assert.equal(parked[0]?.reason, 'worker_error');
   });
 
+  it('knows of an order whose announcement was given up that it has its verdict', async () => {
+    const { parked, bolt } = setUp();
+    const notification = await deniedOrder(new MemoryOrderBook());
+    await bolt.execute(tuple({ error: new Error('refused'), values: { ...admitted, notification } }));
+    await bolt.execute(tuple({ error: new Error('broken'), values: admitted }));
+    assert.deepEqual(
+      parked.map(({ message: { isDecided } }) => isDecided),
+      [true, false],
+    );
+  });
+
   it('writes nothing about an order that is not parked yet', async () => {
     const { book } = setUp();
     const lot = { park: () => Promise.reject(new Error('not confirmed')) };

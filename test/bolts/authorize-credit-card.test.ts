@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { AuthorizeCreditCard } from '../../src/bolts/authorize-credit-card.ts';
 import type { OrderValues } from '../../src/bolts/order-values.ts';
-import type { Order } from '../../src/domain/order.ts';
+import { withoutCvv, type OpenAdmission, type Order, type SealedOrder } from '../../src/domain/order.ts';
 import type { AuthorizationOutcome } from '../../src/domain/outcome.ts';
+import type { ParkedOrder } from '../../src/ports/parking-lot.ts';
 import { RetriableError } from '../../src/topology/errors.ts';
 import { silent } from '../support/silent-log.ts';
 import { MemoryOrderBook, MemoryOrders } from '../support/memory-order-book.ts';
@@ -19,13 +20,25 @@ import {
 } from './bolt-parts.ts';
 
 const APPROVED: AuthorizationOutcome = { kind: 'approved', reference: 'pi_1' };
+const SOFTLY_DECLINED = {
+  kind: 'declined',
+  reason: 'card_declined',
+  class: 'soft',
+  code: 'do_not_honor',
+} as const;
 const GATEWAY_WALL_MS = 8_000;
 const RECORDING_MARGIN_MS = 2_000;
 
-function setUp(gateway = new ScriptedGateway(APPROVED), book = new MemoryOrderBook()) {
+function setUp(
+  gateway = new ScriptedGateway(APPROVED),
+  book = new MemoryOrderBook(),
+  openCard: (order: SealedOrder) => Promise<OpenAdmission> = () =>
+    Promise.reject(new Error('no card is sealed here')),
+) {
   const bolt = new AuthorizeCreditCard({
     book,
     gateway,
+    openCard,
     clock: impatientClock,
     log: silent,
     gatewayWallMs: GATEWAY_WALL_MS,
@@ -114,6 +127,95 @@ describe('AuthorizeCreditCard', () => {
       out.emitted.map(({ values }) => (values['parked'] as { reason: string }).reason),
       ['order_conflict'],
     );
+  });
+
+  const sealed: SealedOrder = {
+    orderId: '7',
+    customerId: '5678',
+    amountMinor: 4223n,
+    currency: 'USD',
+    card: 'a JWE',
+  };
+  const sealedValues: OrderValues = { admission: { kind: 'sealed', order: sealed }, message: message() };
+
+  it('opens a sealed card before anything is claimed, and then goes on as with any other', async () => {
+    const opened: SealedOrder[] = [];
+    const book = new MemoryOrderBook();
+    const { bolt, gateway } = setUp(new ScriptedGateway(APPROVED), book, (one: SealedOrder) => {
+      opened.push(one);
+      assert.equal(book.facts.length, 0);
+      return Promise.resolve({ kind: 'ok', order: order('7') });
+    });
+    const out = collector();
+    await bolt.execute(tuple(sealedValues), out.emit);
+    assert.deepEqual(opened, [sealed]);
+    assert.equal(gateway.requests.length, 1);
+    assert.deepEqual(
+      out.emitted.map(({ stream }) => stream),
+      ['processed'],
+    );
+  });
+
+  it('parks a card that cannot be opened as upstream sent it: the right key may come', async () => {
+    const refusals = [
+      ['card_unreadable', true],
+      ['card_format', false],
+    ] as const;
+    for (const [reason, readable] of refusals) {
+      const admission = { kind: 'park', orderId: '7', reason, detail: 'no' } as const;
+      const { bolt, book, gateway } = setUp(undefined, undefined, () => Promise.resolve(admission));
+      const out = collector();
+      await bolt.execute(tuple(sealedValues), out.emit);
+      const [emitted] = out.emitted;
+      const parked = emitted?.values['parked'] as ParkedOrder;
+      assert.deepEqual([parked.reason, parked.readable], [reason, readable]);
+      assert.equal(book.facts.length + gateway.requests.length, 0);
+    }
+  });
+
+  describe('a copy without its CVV', () => {
+    const { means } = withoutCvv(order('7'));
+    const admission = { kind: 'spent', terms: terms('7'), means } as const;
+    const spent: OrderValues = { admission, message: message() };
+
+    it('is announced again when the order has its verdict', async () => {
+      const { bolt, gateway } = setUp();
+      await bolt.execute(tuple(valuesOf(order('7'))), collector().emit);
+      const out = collector();
+      await bolt.execute(tuple(spent), out.emit);
+      assert.equal(gateway.requests.length, 1);
+      assert.deepEqual(
+        out.emitted.map(({ stream }) => stream),
+        ['processed'],
+      );
+    });
+
+    it('is tried again after a soft decline, with the request that the whole message would lead to', async () => {
+      const { bolt, book, gateway } = setUp(new ScriptedGateway(SOFTLY_DECLINED));
+      book.softDeclineRetry = { waitsMs: [60_000, 60_000] };
+      await assert.rejects(async () => bolt.execute(tuple(valuesOf(order('7'))), collector().emit));
+      book.table.nowMs += 60_000;
+      gateway.answerWith = { kind: 'unknown', cause: 'no_answer', detail: 'no answer' };
+      await assert.rejects(async () => bolt.execute(tuple(spent), collector().emit));
+      gateway.answerWith = APPROVED;
+      await bolt.execute(tuple(valuesOf(order('7'))), collector().emit);
+      const [, second, third] = gateway.requests;
+      assert.equal(second?.idempotencyKey, 'order-7-2');
+      assert.deepEqual(second, third);
+      assert.equal(book.table.orders.get('7')?.status, 'ready-to-ship');
+    });
+
+    it('is not charged under the first key, whatever the order is: a person must look', async () => {
+      const { bolt, book, gateway } = setUp();
+      const out = collector();
+      await bolt.execute(tuple(spent), out.emit);
+      assert.equal(gateway.requests.length, 0);
+      assert.equal(book.table.orders.get('7')?.statusReason, 'rejected: cvv_removed');
+      assert.deepEqual(
+        out.emitted.map(({ stream }) => stream),
+        ['parked'],
+      );
+    });
   });
 
   it('denies hopeless card data without asking the gateway', async () => {
@@ -257,13 +359,7 @@ describe('AuthorizeCreditCard', () => {
   });
 
   it('tries a soft decline again when its time has come, under the next key, and announces nothing before', async () => {
-    const declined = {
-      kind: 'declined',
-      reason: 'card_declined',
-      class: 'soft',
-      code: 'do_not_honor',
-    } as const;
-    const { bolt, book, gateway } = setUp(new ScriptedGateway(declined));
+    const { bolt, book, gateway } = setUp(new ScriptedGateway(SOFTLY_DECLINED));
     book.softDeclineRetry = { waitsMs: [60_000] };
     const out = collector();
     const run = async () => bolt.execute(tuple(valuesOf(order('5'))), out.emit);

@@ -44,6 +44,7 @@ export function message(): OrderMessage {
     headers: {},
     origin: { queue: 'orders', exchange: '', routingKey: 'orders' },
     attempt: 0,
+    isDecided: false,
     firstSeenMs: 0,
   };
 }

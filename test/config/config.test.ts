@@ -58,7 +58,12 @@ describe('loadConfig', () => {
           keyWindowMs: 23 * 3_600_000,
           connections: 512,
         },
-        orders: { defaultCurrency: 'USD', maxAmount: '999999.99', softDeclineRetry: undefined },
+        orders: {
+          defaultCurrency: 'USD',
+          maxAmount: '999999.99',
+          cardKeys: undefined,
+          softDeclineRetry: undefined,
+        },
         topology: {
           messageTimeoutMs: 30_000,
           leaseMs: 25_000,
@@ -175,7 +180,7 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   ['CARDAUTH_MAX_AMOUNT', '1e6', /plain decimal/],
   ['CARDAUTH_MAX_AMOUNT', '0.00', /is zero/],
   ['CARDAUTH_FINGERPRINT_KEY', 'fifteen-bytes-x', /shorter than 16 bytes/],
-  ['CARDAUTH_CARD_KEY', '{"kty":"oct"}', /does not implement the encryption/],
+  ['CARDAUTH_CARD_KEY', '{"kty":"oct"}', /an oct key that is not 32 bytes/],
   ['CARDAUTH_WEBHOOK_URL', 'https://shop.example', /does not implement webhook/],
   ['CARDAUTH_MESSAGE_TIMEOUT_MS', '25000', /is not longer than CARDAUTH_LEASE_MS/],
   ['CARDAUTH_MESSAGE_TIMEOUT_MS', '1800000', /reaches the broker's consumer timeout/],

@@ -74,7 +74,7 @@ describe('config show', () => {
     assert.match(table, /postgres:\/\/app:\*{4}@127\.0\.0\.1\/orders\?\*{4} +environment/);
     assert.match(table, /CARDAUTH_GATEWAY_API_KEY +\*{4} +environment/);
     assert.match(table, /CARDAUTH_HTTP_PORT +9464 +default/);
-    assert.match(table, /CARDAUTH_CARD_KEY +\(none\) +unset/);
+    assert.match(table, /CARDAUTH_CARD_KEY +\(none: .+\) +unset/);
   });
 
   for (const broken of [

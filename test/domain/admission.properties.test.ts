@@ -143,6 +143,10 @@ function assertOneDisposition(admission: Admission): void {
     case 'park':
       assert.ok(admission.orderId === undefined || /^[!-~]{1,128}$/.test(admission.orderId));
       assert.match(admission.detail, /^[ -~]{10,200}$/);
+      return;
+    case 'sealed':
+    case 'spent':
+      assert.fail('none of these orders comes with a sealed card');
   }
 }
 
@@ -154,11 +158,13 @@ function assertTerms(terms: OrderTerms): void {
 
 function termsOf(admission: Admission): OrderTerms {
   if (admission.kind === 'park') assert.fail(`parked as ${admission.reason}`);
+  if (admission.kind === 'sealed') assert.fail('its card is sealed');
   return admission.kind === 'ok' ? admission.order.terms : admission.terms;
 }
 
 function idsOf(admission: Admission): string {
   if (admission.kind === 'park') return admission.orderId ?? '';
+  if (admission.kind === 'sealed') return `${admission.order.orderId} ${admission.order.customerId}`;
   const { orderId, customerId } = termsOf(admission);
   return `${orderId} ${customerId}`;
 }

@@ -246,7 +246,7 @@ async function openGateway(): Promise<GatewayStage & { readonly folder: string }
   return gateway;
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

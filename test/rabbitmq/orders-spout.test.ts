@@ -296,6 +296,34 @@ describe('the orders spout', () => {
       assert.ok(channel().consumer);
     });
 
+    it('moves what has waited here for ten minutes of short pauses, so that its delivery limit is not used up', async () => {
+      const { channel, clock, copies, collector, spout } = await consuming();
+      collector.cap = 0;
+      channel().deliver('overdue');
+      channel().deliver('overdue');
+      for (let pauses = 0; pauses < 12; pauses += 1) {
+        spout.deactivate();
+        await pass(clock, 50_000);
+        spout.activate();
+        await settled(clock);
+      }
+      assert.deepEqual([copies.sent, channel().givenBack], [[], []]);
+      channel().deliver('newer');
+      spout.deactivate();
+      assert.deepEqual(
+        copies.sent.map(({ delivery, waitMs }) => [
+          Buffer.from(delivery.message.body).toString(),
+          delivery.message.attempt,
+          waitMs,
+        ]),
+        [['overdue', 0, 0]],
+      );
+      assert.deepEqual(channel().givenBack, [2], 'a copy behind it is given back');
+      copies.sent[0]?.confirm();
+      await settled(clock);
+      assert.deepEqual(channel().acked, [1]);
+    });
+
     it('gives back what waits after a minute, and what fails later goes to a level', async () => {
       const { channel, clock, copies, collector, fail, spout } = await consuming();
       channel().deliver('live');

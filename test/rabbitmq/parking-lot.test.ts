@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { BrokerParkingLot } from '../../src/adapters/rabbitmq/parking-lot.ts';
 import type { Publication } from '../../src/adapters/rabbitmq/publication.ts';
 import { redactedBody, scrubbedText } from '../../src/adapters/rabbitmq/redaction.ts';
+import type { CopyBody } from '../../src/ports/copy-body.ts';
 import type { ParkedOrder } from '../../src/ports/parking-lot.ts';
 import { RetriableError } from '../../src/topology/errors.ts';
 import { VirtualClock } from '../../src/topology/testing/virtual-clock.ts';
@@ -33,6 +34,19 @@ describe('the parking lot', () => {
       'cardauth-park-order-id': '17',
       'cardauth-park-worker-version': '0.1.0',
     });
+  });
+
+  it('asks for a copy without the CVV once the order has its verdict, or the gateway sent it to review', async () => {
+    const { lot, published } = opened();
+    const { message } = parked();
+    await lot.park(parked({ class: 'exhausted' }));
+    await lot.park(parked({ class: 'exhausted', message: { ...message, isDecided: true } }));
+    await lot.park(parked({ class: 'review' }));
+    const bodies = published.map(({ body }) => Buffer.from(body).toString());
+    assert.deepEqual(
+      bodies.map((body) => body.endsWith(' decided')),
+      [false, true, true],
+    );
   });
 
   it('redacts what could not be read, and scrubs headers and error in any case', async () => {
@@ -112,10 +126,15 @@ function opened(isUnpublishable: (publication: Publication) => boolean = () => f
     },
     prefix: 'cardauth',
     workerVersion: '0.1.0',
+    copyBody: marked,
     clock: new VirtualClock(),
   });
   return { lot, published };
 }
+
+/** Stands in for sealing, and shows what it was told. */
+const marked: CopyBody = (body, { isDecided }) =>
+  Promise.resolve(Buffer.from(`${Buffer.from(body).toString()}${isDecided ? ' decided' : ''}`));
 
 function headersOf({ properties }: Publication): Record<string, unknown> {
   return properties.headers as Record<string, unknown>;
@@ -139,6 +158,7 @@ function parked({
       headers,
       origin: { queue: 'orders', exchange: 'shop', routingKey: 'order.new' },
       attempt: 2,
+      isDecided: false,
       firstSeenMs: Date.UTC(2025, 11, 31, 23, 59),
     },
     ...overrides,

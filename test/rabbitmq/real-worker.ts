@@ -14,6 +14,7 @@ import { OrdersSpout } from '../../src/adapters/rabbitmq/orders-spout.ts';
 import { BrokerParkingLot } from '../../src/adapters/rabbitmq/parking-lot.ts';
 import { Publisher } from '../../src/adapters/rabbitmq/publisher.ts';
 import { RetryCopies } from '../../src/adapters/rabbitmq/retry-copies.ts';
+import { asUpstreamSentIt } from '../../src/ports/copy-body.ts';
 import type { OrderMessage } from '../../src/ports/message.ts';
 import { TopologyBuilder } from '../../src/topology/builder.ts';
 import { shuffle } from '../../src/topology/groupings.ts';
@@ -55,7 +56,13 @@ export async function startWorker(options: WorkerOptions) {
       await declareLevelQueues({ link, ...common }, { prefix, ordersQueue, levelsMs });
     },
   });
-  const parkingLot = new BrokerParkingLot({ publisher, prefix, workerVersion: '0.0.0', clock: systemClock });
+  const parkingLot = new BrokerParkingLot({
+    publisher,
+    prefix,
+    workerVersion: '0.0.0',
+    clock: systemClock,
+    copyBody: asUpstreamSentIt,
+  });
   const spout = new OrdersSpout<OrderValues>({
     ...common,
     connection: consuming,
@@ -67,7 +74,7 @@ export async function startWorker(options: WorkerOptions) {
       ),
     scheme: (message) => ({ messageId: message.messageId ?? 'no id', values: { message } }),
     parkingLot,
-    retryCopies: new RetryCopies({ publisher, prefix, ordersQueue, levelsMs }),
+    retryCopies: new RetryCopies({ publisher, prefix, ordersQueue, levelsMs, copyBody: asUpstreamSentIt }),
     replayRules: { otherwise: { baseMs: 1, capMs: 10, maxReplays: options.maxReplays ?? 8 } },
     maxSpoutPending,
     ...(options.holdUpToMs === undefined ? {} : { holdUpToMs: options.holdUpToMs }),

@@ -7,6 +7,7 @@ import { deliveryOf } from '../../src/adapters/rabbitmq/delivery.ts';
 import { Generation, SettlementCounts } from '../../src/adapters/rabbitmq/generation.ts';
 import type { Publication } from '../../src/adapters/rabbitmq/publication.ts';
 import { RetryCopies } from '../../src/adapters/rabbitmq/retry-copies.ts';
+import { asUpstreamSentIt, type CopyBody } from '../../src/ports/copy-body.ts';
 import { ScriptedChannel } from './scripted-broker.ts';
 
 describe('retry copies', () => {
@@ -42,6 +43,26 @@ describe('retry copies', () => {
     });
   });
 
+  it('asks for its body, and says whether the order has its verdict', async () => {
+    const asked: boolean[] = [];
+    const copyBody: CopyBody = (body, { isDecided }) => {
+      asked.push(isDecided);
+      return Promise.resolve(Buffer.concat([body, Buffer.from(' sealed')]));
+    };
+    const { copies, published } = opened([1_000], copyBody);
+    const delivery = delivered();
+    await copies.send(delivery, 1);
+    await copies.send({ ...delivery, message: { ...delivery.message, isDecided: true } }, 1);
+    assert.equal(Buffer.from(published[0]?.body ?? []).toString(), '{"id": "A"} sealed');
+    assert.deepEqual(asked, [false, true]);
+  });
+
+  it('publishes nothing when there is no body to publish', async () => {
+    const { copies, published } = opened([1_000], () => Promise.reject(new Error('cannot be sealed')));
+    await assert.rejects(copies.send(delivered(), 1), /cannot be sealed/);
+    assert.deepEqual(published, []);
+  });
+
   it('counts anew when the attempt header is not a count', () => {
     for (const attempt of ['4', -1, 1.5, null, {}, Number.NaN, 2 ** 60]) {
       assert.equal(delivered({ 'cardauth-attempt': attempt }).message.attempt, 0);
@@ -54,7 +75,7 @@ describe('retry copies', () => {
   });
 });
 
-function opened(levelsMs: readonly number[] = [60_000, 1_000, 5_000]) {
+function opened(levelsMs: readonly number[] = [60_000, 1_000, 5_000], copyBody = asUpstreamSentIt) {
   const published: Publication[] = [];
   const copies = new RetryCopies({
     publisher: {
@@ -66,6 +87,7 @@ function opened(levelsMs: readonly number[] = [60_000, 1_000, 5_000]) {
     prefix: 'cardauth',
     ordersQueue: 'orders',
     levelsMs,
+    copyBody,
   });
   return { copies, published };
 }

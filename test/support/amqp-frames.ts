@@ -31,6 +31,25 @@ export function isMethod(frame: AmqpFrame, { classId, methodId }: AmqpMethod): b
   return frame.type === 'method' && frame.classId === classId && frame.methodId === methodId;
 }
 
+/** What the broker sends when it takes no publications for now, e.g. low on memory. */
+export function connectionBlocked(reason: string): Buffer {
+  const text = Buffer.from(reason);
+  return methodFrame({ classId: 10, methodId: 60 }, Buffer.concat([Buffer.from([text.length]), text]));
+}
+
+export function connectionUnblocked(): Buffer {
+  return methodFrame({ classId: 10, methodId: 61 }, Buffer.alloc(0));
+}
+
+function methodFrame({ classId, methodId }: AmqpMethod, content: Buffer): Buffer {
+  const head = Buffer.alloc(11);
+  head.writeUInt8(1, 0);
+  head.writeUInt32BE(4 + content.length, 3);
+  head.writeUInt16BE(classId, 7);
+  head.writeUInt16BE(methodId, 9);
+  return Buffer.concat([head, content, Buffer.from([frameEnd])]);
+}
+
 /** Cuts one direction of one connection into frames, however its chunks fall. */
 export function amqpFrames(): (chunk: Buffer) => AmqpFrame[] {
   let rest = Buffer.alloc(0);

@@ -64,6 +64,11 @@ export class ProxyFlow<U extends Unit> {
     this.pump();
   }
 
+  /** Units are written whole, so this falls between two of them. */
+  inject(bytes: Buffer): void {
+    if (!this.#closed) this.#options.destination.write(bytes);
+  }
+
   /** Ends this direction; what is still queued is lost. */
   halfClose(): void {
     this.discard();

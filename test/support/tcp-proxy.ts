@@ -27,6 +27,8 @@ export interface Proxy<U extends Unit> {
   held(): Promise<void>;
   /** What is held passes, and what follows it is judged again. */
   release(): void;
+  /** Writes bytes that nobody sent to the end of `direction` of all connections, between two units. */
+  inject(direction: Direction, bytes: Buffer): void;
   /** Resets all connections (RST, not FIN); what was held or frozen is lost. */
   cut(): void;
   /** Sends FIN in one direction of all connections and leaves the other open. */
@@ -117,6 +119,9 @@ async function startSplittingProxy<U extends Unit>(
       }),
     release: () => {
       for (const flow of flows()) flow.release();
+    },
+    inject: (direction, bytes) => {
+      for (const connection of connections) connection.flows[direction].inject(bytes);
     },
     cut: () => {
       for (const connection of connections) connection.cut();

@@ -52,6 +52,19 @@ describe('replay policy', () => {
     for (const count of tenths) assert.ok(count > 850 && count < 1_150, tenths.join(' '));
   });
 
+  it('asks for a rule at the failure, where it depends on what else goes wrong then', () => {
+    let isOutage = true;
+    const own = { baseMs: 10, capMs: 10, maxReplays: 1 };
+    const outage = { baseMs: 20, capMs: 20, maxReplays: Infinity, isCounted: false };
+    const rules: ReplayRules = { otherwise: own, byErrorClass: { away: () => (isOutage ? outage : own) } };
+    const decide = (replays: number) =>
+      decideReplay(rules, { errorClass: 'away', retryAfterMs: undefined }, replays, { next32: () => 0 });
+    assert.deepEqual(decide(1), { kind: 'replay', delayMs: 20, replays: 1 });
+    isOutage = false;
+    assert.deepEqual(decide(0), { kind: 'replay', delayMs: 10, replays: 1 });
+    assert.deepEqual(decide(1), { kind: 'exhausted' });
+  });
+
   it('has a rule per error class, honours a wish within bounds, and ends', () => {
     const rules: ReplayRules = {
       otherwise: { baseMs: 10, capMs: 10, maxReplays: 2 },

@@ -115,6 +115,29 @@ describe('runner: what a spout can rely on', () => {
     assert.deepEqual([spout.waiting, gate.waiting, spout.calls.at(-1)], [3, 2, 'activate']);
   });
 
+  it('keeps to the lowest of several limits, also below the cap, and goes on at once when one is raised', async () => {
+    const spout = numberSpout();
+    const gate = new Gate();
+    const local = await started(oneBolt(spout, gate.bolt, { cap: 10, concurrency: 10 }));
+    local.runner.limit('probe', 1);
+    local.runner.limit('slow start', 3);
+    pushNumbers(spout, 8);
+    await local.runToIdle();
+    assert.deepEqual([gate.waiting, spout.waiting, spout.collector.room()], [1, 7, 0]);
+    local.runner.limit('probe', Infinity);
+    await local.runToIdle();
+    assert.deepEqual([gate.waiting, spout.waiting], [3, 5]);
+    local.runner.limit('slow start', 2);
+    gate.letOneGo();
+    await local.runToIdle();
+    assert.deepEqual([gate.waiting, spout.waiting], [2, 5], 'what runs above a lowered limit completes');
+    local.runner.limit('slow start', 0);
+    assert.deepEqual([spout.calls.at(-1), local.runner.pauseReasons], ['deactivate', ['slow start']]);
+    local.runner.limit('slow start', Infinity);
+    await local.runToIdle();
+    assert.deepEqual([gate.waiting, spout.waiting], [7, 0]);
+  });
+
   it('starts paused when it was paused before', async () => {
     const spout = numberSpout();
     const { clock, process } = virtualProcess();

@@ -128,6 +128,19 @@ export class Custody<V> {
     return successor;
   }
 
+  /** Takes every fresh and held order that `matches` out of its queue, to be moved; it still occupies its id. */
+  startMoving(matches: (order: OrderInCustody<V>) => boolean): OrderInCustody<V>[] {
+    const moving = [...this.#occupants.values()].filter(
+      (order) => (order.stage === 'fresh' || order.stage === 'held') && matches(order),
+    );
+    for (const order of moving) {
+      if (order.stage === 'held') this.#held.cancel(order.messageId);
+      order.stage = 'moving';
+    }
+    this.#fresh = this.#fresh.filter(({ stage }) => stage === 'fresh');
+    return moving;
+  }
+
   /** Takes out every fresh, held and behind order that `matches`; those behind them move up. */
   withdraw(matches: (order: OrderInCustody<V>) => boolean): OrderInCustody<V>[] {
     const withdrawn: OrderInCustody<V>[] = [];

@@ -36,6 +36,7 @@ export function deliveryOf(
       headers: publishersHeaders(headers),
       origin: { queue: seen.queue, exchange: raw.fields.exchange, routingKey: raw.fields.routingKey },
       attempt: attemptOf(headers[ATTEMPT_HEADER]),
+      isDecided: false,
       firstSeenMs: firstSeenOf(headers[FIRST_SEEN_HEADER]) ?? seen.wallMs,
     },
     receivedAtMs: seen.nowMs,

@@ -55,6 +55,8 @@ export interface OrdersSpoutOptions<V extends Values> {
   readonly parkingLot: ParkingLot;
   readonly retryCopies: Pick<RetryCopies, 'send'>;
   readonly replayRules: ReplayRules;
+  /** Whether the order has its verdict when its tree failed like this; never, by default. */
+  readonly isDecided?: (failure: TreeFailure) => boolean;
   readonly maxSpoutPending: number;
   /** Waits up to this are held in process. */
   readonly holdUpToMs?: number;
@@ -172,6 +174,7 @@ export class OrdersSpout<V extends Values> implements Spout<OrderStreams<V>> {
     if (!this.#isActive) return;
     this.#isActive = false;
     this.#intake.deactivate();
+    this.#replays.renewOverdue();
     this.#giveBackIdle(LONGEST_CUSTODY_MS);
     const pausedMs = this.#options.giveBackAfterPausedMs ?? GIVE_BACK_AFTER_PAUSED_MS;
     this.#pauseTimer = this.#options.clock.setTimer(pausedMs, () => {

@@ -3,9 +3,10 @@
  *
  * Headers say why: `cardauth-park-reason`, and with the same beginning `-class`, `-attempts`, `-first-seen`,
  * `-parked-at`, `-error`, `-origin-queue`, `-origin-exchange`, `-origin-routing-key`, `-worker-version`, and
- * `-order-id` when it is known. The body is byte-identical when the worker could read it; one that it could
- * not read may hold card data anywhere and is redacted.
+ * `-order-id` when it is known. The body is the same order when the worker could read it (`CopyBody`); one that it
+ * could not read may hold card data anywhere and is redacted.
  */
+import type { CopyBody } from '../../ports/copy-body.ts';
 import type { ParkedOrder, ParkingLot } from '../../ports/parking-lot.ts';
 import type { Clock } from '../../topology/clock.ts';
 import { parkedQueueOf } from './declare.ts';
@@ -18,6 +19,7 @@ export interface BrokerParkingLotOptions {
   readonly publisher: Pick<Publisher, 'publish'>;
   readonly prefix: string;
   readonly workerVersion: string;
+  readonly copyBody: CopyBody;
   readonly clock: Clock;
 }
 
@@ -32,7 +34,7 @@ export class BrokerParkingLot implements ParkingLot {
 
   async park(parked: ParkedOrder): Promise<void> {
     const { publisher } = this.#options;
-    const publication = this.#publicationOf(parked);
+    const publication = await this.#publicationOf(parked);
     try {
       await publisher.publish(publication);
     } catch (error) {
@@ -41,12 +43,14 @@ export class BrokerParkingLot implements ParkingLot {
     }
   }
 
-  #publicationOf(parked: ParkedOrder): Publication {
+  async #publicationOf(parked: ParkedOrder): Promise<Publication> {
     const { message, readable } = parked;
+    // A review comes of what the gateway said, and what is in it is not sent to the gateway again.
+    const isDecided = message.isDecided || parked.class === 'review';
     return {
       exchange: '',
       routingKey: parkedQueueOf(this.#options.prefix),
-      body: readable ? message.body : redactedBody(message.body),
+      body: readable ? await this.#options.copyBody(message.body, { isDecided }) : redactedBody(message.body),
       properties: {
         ...definedOnly({
           messageId: message.messageId,

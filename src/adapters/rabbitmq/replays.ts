@@ -24,6 +24,8 @@ export interface ReplaysOptions<V> {
   readonly custody: Custody<V>;
   readonly retryCopies: Pick<RetryCopies, 'send'>;
   readonly replayRules: ReplayRules;
+  /** Whether the order has its verdict when its tree failed like this. */
+  readonly isDecided?: ((failure: TreeFailure) => boolean) | undefined;
   /** The values of a message; undefined when it cannot be read. */
   readonly read: (message: OrderMessage) => V | undefined;
   readonly holdUpToMs: number;
@@ -55,14 +57,27 @@ export class Replays<V> {
     if (ours !== undefined) this.#replay(ours, failure);
   }
 
+  /**
+   * Exchanges what has waited here for too long for copies. In an outage of many hours, giving it back instead would
+   * use up the queue's delivery limit.
+   */
+  renewOverdue(): void {
+    const nowMs = this.#options.clock.nowMs();
+    const overdue = this.#options.custody.startMoving(
+      ({ delivery }) => nowMs - delivery.receivedAtMs >= LONGEST_CUSTODY_MS,
+    );
+    for (const order of overdue) this.#move(order, 0);
+  }
+
   /** Resolves when no copy is under way; they all have deadlines. */
   async whenMoved(): Promise<void> {
     await Promise.all(this.#moving);
   }
 
   #replay(order: OrderInCustody<V>, failure: TreeFailure): void {
+    const { custody, isDecided, mayWait, random, replayRules } = this.#options;
+    if (isDecided?.(failure)) noteVerdict(order);
     const { message, exhaustedBecause } = order.delivery;
-    const { custody, mayWait, random, replayRules } = this.#options;
     const rules = exhaustedBecause === undefined ? replayRules : withoutEnd(replayRules);
     const decision = decideReplay(rules, failure, message.attempt, random);
     if (decision.kind === 'replay') {
@@ -139,6 +154,10 @@ export class Replays<V> {
     const fields = { messageId, reason, errorClass, component, phase, ageMs, attempt, err: error };
     this.#options.log.warn(fields, 'tuple tree failed');
   }
+}
+
+function noteVerdict<V>(order: OrderInCustody<V>): void {
+  order.delivery = { ...order.delivery, message: { ...order.delivery.message, isDecided: true } };
 }
 
 /** Classes and names only: the error's own text stays in the log. */

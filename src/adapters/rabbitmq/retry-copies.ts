@@ -1,8 +1,10 @@
 /**
  * Sends an order's message to a level queue, from where the broker brings it back to the orders queue after the
- * level's time: the body byte-identical, the message id kept, the attempt count in a header of ours. The caller
- * settles the original only after `send` resolved; dying in between duplicates the message, which the claim absorbs.
+ * level's time: the same order in the body (`CopyBody`), the message id kept, the attempt count in a header of ours.
+ * The caller settles the original only after `send` resolved; dying in between duplicates the message, which the claim
+ * absorbs.
  */
+import type { CopyBody } from '../../ports/copy-body.ts';
 import { RetriableError } from '../../topology/errors.ts';
 import { levelQueueOf } from './declare.ts';
 import { ATTEMPT_HEADER, EXHAUSTED_HEADER, FIRST_SEEN_HEADER, type Delivery } from './delivery.ts';
@@ -15,17 +17,20 @@ export interface RetryCopiesOptions {
   readonly ordersQueue: string;
   /** At least one, in milliseconds. */
   readonly levelsMs: readonly number[];
+  readonly copyBody: CopyBody;
 }
 
 export class RetryCopies {
   readonly #publisher: Pick<Publisher, 'publish'>;
+  readonly #copyBody: CopyBody;
   /** The shortest wait first. */
   readonly #levels: readonly { readonly waitMs: number; readonly queue: string }[];
 
   /** Throws a RangeError when there is no level, or when a level queue's name would be too long. */
-  constructor({ levelsMs, ordersQueue, prefix, publisher }: RetryCopiesOptions) {
+  constructor({ copyBody, levelsMs, ordersQueue, prefix, publisher }: RetryCopiesOptions) {
     if (levelsMs.length === 0) throw new RangeError('retry copies need at least one level queue');
     this.#publisher = publisher;
+    this.#copyBody = copyBody;
     this.#levels = levelsMs
       .toSorted((one, other) => one - other)
       .map((waitMs) => ({ waitMs, queue: levelQueueOf(prefix, ordersQueue, waitMs) }));
@@ -33,7 +38,8 @@ export class RetryCopies {
 
   /** Resolves when the copy is safe in the first level of at least `waitMs` (the longest, if none is). */
   async send(delivery: Delivery, waitMs: number): Promise<void> {
-    const publication = copyOf(delivery, this.#levelQueueFor(waitMs));
+    const body = await this.#copyBody(delivery.message.body, delivery.message);
+    const publication = copyOf(delivery, body, this.#levelQueueFor(waitMs));
     try {
       await this.#publisher.publish(publication);
     } catch (error) {
@@ -49,11 +55,11 @@ export class RetryCopies {
   }
 }
 
-function copyOf({ exhaustedBecause, message, raw }: Delivery, queue: string): Publication {
+function copyOf({ exhaustedBecause, message, raw }: Delivery, body: Uint8Array, queue: string): Publication {
   return {
     exchange: '',
     routingKey: queue,
-    body: message.body,
+    body,
     properties: {
       // Not kept: expiration and user id, which would drop or refuse the copy, and reply-to, which nobody awaits.
       ...definedOnly({
