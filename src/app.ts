@@ -5,7 +5,6 @@
  *                                             `-> ParkOrder -> parking lot
  */
 import { createCardCipher } from './adapters/jose/card-cipher.ts';
-import { createStripeGateway } from './adapters/gateway/stripe-gateway.ts';
 import { guardGateway } from './adapters/gateway/guard.ts';
 import { createOrderBook } from './adapters/postgres/order-book.ts';
 import { BrokerConnection } from './adapters/rabbitmq/connection.ts';
@@ -27,6 +26,7 @@ import { ParkOrder } from './bolts/park-order.ts';
 import { ProcessedOrderNotification } from './bolts/processed-order-notification.ts';
 import type { WorkerConfig } from './config/config.ts';
 import { NOTIFICATION_MARGIN_MS, RECORDING_MARGIN_MS } from './config/preconditions.ts';
+import { openGateway } from './gateway.ts';
 import { holdIntakeWhileUnavailable } from './intake.ts';
 import { orderScheme } from './order-scheme.ts';
 import { admitOpened } from './domain/admission.ts';
@@ -67,14 +67,8 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
   });
 
   // The gateway, behind what stops asking it while that makes no sense.
-  const stripe = createStripeGateway({
-    baseUrl: gatewayConfig.url,
-    apiKey: gatewayConfig.apiKey,
-    wallMs: gatewayConfig.timeoutMs,
-    connections: gatewayConfig.connections,
-    log,
-  });
-  const gateway = guardGateway(stripe, { ...means, mostInWork: limits.maxSpoutPending });
+  const unguarded = openGateway(gatewayConfig, log);
+  const gateway = guardGateway(unguarded, { ...means, mostInWork: limits.maxSpoutPending });
 
   // What an order is, and how its card is opened, and sealed in copies.
   const rules = {
@@ -222,7 +216,7 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
       await publishing.close();
       await book.close({ deadlineMs: CLOSE_DEADLINE_MS });
       gateway.close();
-      await stripe.close();
+      await unguarded.close();
       state = 'stopped';
       return report;
     },

@@ -20,9 +20,11 @@ export interface Config {
   };
   readonly database: { readonly url: Secret };
   readonly gateway: {
-    readonly dialect: 'stripe';
-    /** Without a slash at the end; undefined: the dialect's own host. */
+    readonly dialect: 'stripe' | 'adyen';
+    /** Without a slash at the end; undefined: Stripe's own host. */
     readonly url: string | undefined;
+    /** Of adyen only. */
+    readonly merchantAccount: string | undefined;
     readonly apiKey: Secret;
     readonly timeoutMs: number;
     readonly keyWindowMs: number;
@@ -139,6 +141,7 @@ const parts: { readonly [G in Group]: z.ZodType<Config[G]> } = {
   gateway: groups.gateway.transform((gateway) => ({
     dialect: gateway.CARDAUTH_GATEWAY,
     url: gateway.CARDAUTH_GATEWAY_URL,
+    merchantAccount: gateway.CARDAUTH_ADYEN_MERCHANT_ACCOUNT,
     apiKey: gateway.CARDAUTH_GATEWAY_API_KEY,
     timeoutMs: gateway.CARDAUTH_GATEWAY_TIMEOUT_MS,
     keyWindowMs: gateway.CARDAUTH_GATEWAY_KEY_WINDOW_HOURS,

@@ -64,6 +64,24 @@ const plaintextExample = 'CARDAUTH_ALLOW_PLAINTEXT=true, if the network in betwe
 
 const preconditions: readonly Precondition[] = [
   {
+    variables: ['CARDAUTH_GATEWAY', 'CARDAUTH_ADYEN_MERCHANT_ACCOUNT'],
+    rule: 'the merchant account that adyen books payments to',
+    example: 'CARDAUTH_ADYEN_MERCHANT_ACCOUNT=ExampleCom',
+    complaint: ({ CARDAUTH_GATEWAY: dialect, CARDAUTH_ADYEN_MERCHANT_ACCOUNT: account }) =>
+      dialect === 'adyen' && account === undefined
+        ? 'CARDAUTH_GATEWAY=adyen needs CARDAUTH_ADYEN_MERCHANT_ACCOUNT, which is not set'
+        : undefined,
+  },
+  {
+    variables: ['CARDAUTH_GATEWAY', 'CARDAUTH_GATEWAY_URL'],
+    rule: "adyen's address: its test system, or the live one, https://PREFIX-checkout-live.adyenpayments.com/checkout, with your own prefix",
+    example: 'CARDAUTH_GATEWAY_URL=https://checkout-test.adyen.com',
+    complaint: ({ CARDAUTH_GATEWAY: dialect, CARDAUTH_GATEWAY_URL: url }) =>
+      dialect === 'adyen' && url === undefined
+        ? 'CARDAUTH_GATEWAY=adyen needs CARDAUTH_GATEWAY_URL, which is not set'
+        : undefined,
+  },
+  {
     variables: ['CARDAUTH_LEASE_MS', 'CARDAUTH_GATEWAY_TIMEOUT_MS'],
     rule: `CARDAUTH_LEASE_MS is longer than CARDAUTH_GATEWAY_TIMEOUT_MS + ${RECORDING_MARGIN_MS} ms for recording + ${NOTIFICATION_MARGIN_MS} ms for the notification`,
     example: 'CARDAUTH_GATEWAY_TIMEOUT_MS=8000 CARDAUTH_LEASE_MS=25000',

@@ -100,22 +100,17 @@ export const groups = {
   }),
 
   gateway: z.object({
-    CARDAUTH_GATEWAY: variable(
-      z
-        .string()
-        .refine((name) => name !== 'adyen', 'is adyen, which this version does not implement yet: use stripe')
-        .pipe(z.enum(['stripe'], 'is not a gateway that this version speaks')),
-      {
-        default: 'stripe',
-        rule: 'stripe (adyen is planned)',
-        description: "The payment gateway's dialect.",
-        example: 'stripe',
-      },
-    ),
+    CARDAUTH_GATEWAY: variable(oneOf(['stripe', 'adyen']), {
+      default: 'stripe',
+      rule: 'stripe or adyen',
+      description: "The payment gateway's dialect.",
+      example: 'stripe',
+    }),
     CARDAUTH_GATEWAY_URL: variable(baseUrl.optional(), {
-      fallback: "the dialect's own host",
+      fallback: "stripe's own host; required for adyen",
       rule: 'an http:// or https:// URL without credentials, query or fragment',
-      description: 'Base URL of the gateway.',
+      description:
+        'Base URL of the gateway; for adyen https://checkout-test.adyen.com or your own live one, up to the version.',
       example: 'http://127.0.0.1:8080',
     }),
     CARDAUTH_GATEWAY_API_KEY: variable(secretHeader, {

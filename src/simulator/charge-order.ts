@@ -30,7 +30,11 @@ export function readChargeOrder(params: FormParams): ChargeOrder | ErrorAnswer {
   const currency = readCurrency(params.get('currency'));
   if (typeof currency !== 'string') return currency;
   const metadata = membersOf(params, 'metadata');
-  const refused = unknownParam(params) ?? oversizedMetadata(metadata) ?? leakedCard(params);
+  const refused =
+    fractionOfCurrency(amountMinor, currency) ??
+    unknownParam(params) ??
+    oversizedMetadata(metadata) ??
+    leakedCard(params);
   if (refused !== undefined) return refused;
   const captureMethod = params.get('capture_method') ?? 'automatic';
   if (!CAPTURE_METHODS.has(captureMethod)) return invalidChoice('capture_method', CAPTURE_METHODS);
@@ -67,6 +71,16 @@ function readCurrency(text: string | undefined): string | ErrorAnswer {
   if (CURRENCIES.has(text.toUpperCase())) return text.toLowerCase();
   return badRequest('Invalid currency. It must be a three-letter ISO 4217 code.', 'currency');
 }
+
+/** https://docs.stripe.com/currencies, "special cases" and "three-decimal currencies" */
+function fractionOfCurrency(amountMinor: number, currency: string): ErrorAnswer | undefined {
+  const step = ['isk', 'ugx'].includes(currency) ? 100 : THREE_DECIMALS.has(currency) ? 10 : 1;
+  if (amountMinor % step === 0) return undefined;
+  const message = `Invalid amount. Amounts in ${currency} must be evenly divisible by ${step}.`;
+  return badRequest(message, 'amount', 'invalid_charge_amount_no_decimal_compatible');
+}
+
+const THREE_DECIMALS: ReadonlySet<string> = new Set(['bhd', 'jod', 'kwd', 'omr', 'tnd']);
 
 type Paid = { readonly kind: 'card'; readonly card: Card; readonly token: string | undefined };
 

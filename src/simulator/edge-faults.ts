@@ -1,5 +1,6 @@
 /** Answers from in front of the gateway: rate limiter, key check, proxy. Nothing was executed. */
-import { render, type ErrorAnswer, type Rendered } from './answer.ts';
+import type { ErrorAnswer, Rendered } from './answer.ts';
+import { renderFor } from './dialects.ts';
 import type { EdgeFault } from './fault-script.ts';
 import type { GatewayRequest } from './gateway-request.ts';
 
@@ -7,9 +8,10 @@ import type { GatewayRequest } from './gateway-request.ts';
 export type EdgeAnswerFault = Exclude<EdgeFault, { kind: 'drop-before-charge' | 'hold-before-charge' }>;
 
 export function edgeAnswer(fault: EdgeAnswerFault, request: GatewayRequest): Rendered {
+  const render = (answer: ErrorAnswer): Rendered => renderFor(request.dialect, answer);
   switch (fault.kind) {
     case '429':
-      return rateLimited(fault.retryAfter);
+      return render(rateLimited(fault.retryAfter));
     case '401':
       return render(refusal(401, 'Invalid API Key provided.'));
     case '403':
@@ -34,11 +36,11 @@ export const BAD_GATEWAY: Rendered = {
     '<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n',
 };
 
-function rateLimited(retryAfter: number | string | undefined): Rendered {
+function rateLimited(retryAfter: number | string | undefined): ErrorAnswer {
   const { error } = refusal(429, 'Request rate limit exceeded.');
   const headers: Record<string, string> =
     retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) };
-  return render({ kind: 'error', status: 429, error: { ...error, code: 'rate_limit' }, headers });
+  return { kind: 'error', status: 429, error: { ...error, code: 'rate_limit' }, headers };
 }
 
 function quotingTheCard(status: number, cardNumber = 'of no card'): ErrorAnswer {

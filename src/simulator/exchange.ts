@@ -1,13 +1,14 @@
 /** One HTTP request, from the first byte to the last of its answer. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { render, type Rendered } from './answer.ts';
+import type { Rendered } from './answer.ts';
+import { readRequest, renderFor, withDialectHeaders } from './dialects.ts';
 import { readBody } from './body.ts';
 import { control, type ControlContext } from './control.ts';
 import { deliver, hangUp, send } from './delivery.ts';
 import { edgeAnswer } from './edge-faults.ts';
 import { isEdgeFault, isWireFault, type EdgeFault, type Fault } from './fault-script.ts';
 import { execute, orderIdOfRequest, type GatewayContext } from './gateway.ts';
-import { readGatewayRequest, type GatewayRequest } from './gateway-request.ts';
+import type { GatewayRequest } from './gateway-request.ts';
 import type { Ledger } from './ledger.ts';
 import type { LoggedRequest } from './request-log.ts';
 
@@ -31,7 +32,7 @@ export async function exchange(
   const { method = 'GET', url: target = '/', headers } = incoming;
   const controlled = target.startsWith('/__') ? control(method, target, body.text, context) : undefined;
   if (controlled !== undefined) send(response, controlled);
-  else await askGateway(readGatewayRequest({ method, target, headers, body: body.text }), response, context);
+  else await askGateway(readRequest({ method, target, headers, body: body.text }), response, context);
 }
 
 async function askGateway(
@@ -48,7 +49,8 @@ async function askGateway(
   const { answer, replayed } = await execute(request, fault, context);
   logged.replayed = replayed;
   const onTheWire = fault !== undefined && isWireFault(fault) ? fault : undefined;
-  deliver(response, withApiHeaders(render(answer), request, context, replayed), onTheWire, context.holds);
+  const rendered = renderFor(request.dialect, answer);
+  deliver(response, withApiHeaders(rendered, request, context, replayed), onTheWire, context.holds);
 }
 
 /** Counts the request and lets the fault script look at it. */
@@ -106,20 +108,17 @@ async function meetEdge(
 }
 
 function withApiHeaders(
-  { status, headers, body }: Rendered,
-  { idempotencyKey, stripeVersion }: GatewayRequest,
+  rendered: Rendered,
+  request: GatewayRequest,
   { newRequestId }: ExchangeContext,
   replayed: boolean,
 ): Rendered {
-  const added: Record<string, string> = { 'Request-Id': newRequestId() };
-  if (stripeVersion !== undefined) added['Stripe-Version'] = stripeVersion;
-  if (idempotencyKey !== undefined) added['Idempotency-Key'] = idempotencyKey;
-  if (replayed) added['Idempotent-Replayed'] = 'true';
-  return { status, headers: { ...headers, ...added }, body };
+  return withDialectHeaders(rendered, request, { requestId: newRequestId(), replayed });
 }
 
 /** Without ids, and without what might be a card number in a place where nobody expects one. */
-function publicPath({ operation, path }: GatewayRequest): string {
+function publicPath({ dialect, operation, path }: GatewayRequest): string {
+  if (operation.name === 'cancel' && dialect === 'adyen') return '/payments/:id/cancels';
   if (operation.name === 'retrieve') return '/v1/payment_intents/:id';
   if (operation.name === 'cancel') return '/v1/payment_intents/:id/cancel';
   return path.slice(0, 200).replaceAll(/\d{12,}/g, ':digits');

@@ -88,8 +88,17 @@ const wireFault = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** The path a charge is posted to. */
+/** The path a charge is posted to, in Stripe's dialect. */
 export const CHARGE_PATH = '/v1/payment_intents';
+
+/** Whether a charge is posted to it, in any dialect. */
+export function isChargePath(path: string): boolean {
+  return path === CHARGE_PATH || ADYEN_PATH.exec(path)?.groups?.['cancelled'] === '';
+}
+
+/** Adyen's Checkout API, with the version and live prefix that clients put in front, of a payment or its cancelling. */
+export const ADYEN_PATH =
+  /^(?:\/checkout)?(?:\/v\d+)?\/payments(?<cancelled>(?:\/(?<pspReference>[^/]{1,255})\/cancels)?)$/;
 
 const match = z.strictObject({
   orderId: z.string().optional(),
@@ -161,7 +170,7 @@ export function faultScriptFromJson(json: string): FaultScript {
 }
 
 function meetsCharges(rule: z.infer<typeof match> | undefined): boolean {
-  return (rule?.path ?? CHARGE_PATH) === CHARGE_PATH && rule?.method !== 'GET';
+  return isChargePath(rule?.path ?? CHARGE_PATH) && rule?.method !== 'GET';
 }
 
 /** Where in its life a request is hit, see the head of this file; a charged 502 is on the wire. */

@@ -1,4 +1,4 @@
-import { CHARGE_PATH, type Fault, type FaultRule, type FaultScript } from './fault-script.ts';
+import { isChargePath, type Fault, type FaultRule, type FaultScript } from './fault-script.ts';
 
 /** What a rule can ask of a request. */
 export interface FaultTarget {
@@ -47,7 +47,7 @@ export class Faults {
 }
 
 function matches({ match = {} }: FaultRule, index: number, target: FaultTarget): boolean {
-  if (match.path === undefined && !(target.method === 'POST' && target.path === CHARGE_PATH)) return false;
+  if (match.path === undefined && !(target.method === 'POST' && isChargePath(target.path))) return false;
   if (match.path !== undefined && !meetsPath(match.path, target.path)) return false;
   if (match.method !== undefined && match.method !== target.method) return false;
   if (match.orderId !== undefined && match.orderId !== target.orderId) return false;

@@ -4,12 +4,19 @@ import { CHARGE_PATH } from './fault-script.ts';
 import { cardOfToken } from './issuer.ts';
 
 export interface GatewayRequest {
+  readonly dialect: 'stripe' | 'adyen';
   readonly method: string;
   readonly path: string;
   readonly operation: Operation;
-  /** The body's parameters for POST, the query's for GET. */
+  /** The body's parameters for POST, the query's for GET; of JSON, with `a[b]` for what is nested. */
   readonly params: FormParams;
+  /** The body of a request in Adyen's dialect; undefined when it is no JSON. */
+  readonly json?: unknown;
+  /** The order that a charge is for, as far as it says so. */
+  readonly chargedOrderId: string | undefined;
   readonly authorization: string | undefined;
+  /** Of Adyen's dialect. */
+  readonly apiKey?: string | undefined;
   readonly stripeVersion: string | undefined;
   /** POST only: the header means nothing on GET. */
   readonly idempotencyKey: string | undefined;
@@ -30,7 +37,7 @@ export interface RawRequest {
   readonly body: string;
 }
 
-export function readGatewayRequest(raw: RawRequest): GatewayRequest {
+export function readStripeRequest(raw: RawRequest): GatewayRequest {
   const queryStart = raw.target.indexOf('?');
   const path = queryStart === -1 ? raw.target : raw.target.slice(0, queryStart);
   const query = queryStart === -1 ? '' : raw.target.slice(queryStart + 1);
@@ -38,6 +45,7 @@ export function readGatewayRequest(raw: RawRequest): GatewayRequest {
   const cardNumber = params.get('payment_method_data[card][number]');
   const token = params.get('payment_method');
   return {
+    dialect: 'stripe',
     method: raw.method,
     path,
     operation: operationOf(raw.method, path),
@@ -45,6 +53,7 @@ export function readGatewayRequest(raw: RawRequest): GatewayRequest {
     authorization: single(raw.headers['authorization']),
     stripeVersion: single(raw.headers['stripe-version']),
     idempotencyKey: raw.method === 'POST' ? single(raw.headers['idempotency-key']) : undefined,
+    chargedOrderId: params.get('metadata[order_id]'),
     cardNumber,
     last4: (cardNumber ?? (token === undefined ? undefined : cardOfToken(token)?.number))?.slice(-4),
   };
@@ -62,6 +71,6 @@ function operationOf(method: string, path: string): Operation {
   return intentId === 'search' ? { name: 'search' } : { name: 'retrieve', intentId };
 }
 
-function single(header: string | string[] | undefined): string | undefined {
+export function single(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;
 }

@@ -1,6 +1,8 @@
 /** Stripe's payment intents API, as far as an authorizing client needs it, with state. */
 import { hash } from 'node:crypto';
 import { admit } from './admission.ts';
+import { readAdyenPayment } from './adyen-payment-order.ts';
+import { noSuchPayment } from './adyen-answer.ts';
 import { keyInUse, keyMismatch, type Answer, type ErrorAnswer } from './answer.ts';
 import { charge, type ChargeContext } from './charge.ts';
 import { readChargeOrder } from './charge-order.ts';
@@ -22,6 +24,8 @@ export interface Outcome {
 export interface GatewayContext extends ChargeContext {
   readonly keys: IdempotencyKeys;
   readonly holds: Holds;
+  /** An unused pspReference. */
+  readonly newPspReference: () => string;
   /** New intents are found by search only after so long. */
   readonly searchLagMs: number;
 }
@@ -48,7 +52,7 @@ export async function execute(
 /** The order a request is about: for faults and for the log. */
 export function orderIdOfRequest(request: GatewayRequest, { intents }: GatewayContext): string | undefined {
   const { operation, params } = request;
-  if (operation.name === 'charge') return params.get('metadata[order_id]');
+  if (operation.name === 'charge') return request.chargedOrderId;
   if (operation.name === 'search') return searchedOrderId(params);
   if (operation.name !== 'retrieve' && operation.name !== 'cancel') return undefined;
   const intent = intents.get(operation.intentId);
@@ -68,7 +72,8 @@ async function executeOnce(
   const { keys, now } = context;
   const { idempotencyKey: key, method, path, params } = request;
   const paramsDigest = hash('sha256', `${method} ${path} ${canonicalForm(params)}`);
-  const use = keys.look(key, paramsDigest, now());
+  // Adyen documents that a key brings the first answer back, and no check of what it is sent with.
+  const use = keys.look(key, request.dialect === 'adyen' ? undefined : paramsDigest, now());
   switch (use.kind) {
     case 'mismatch':
       return { answer: keyMismatch(use.key), replayed: false };
@@ -94,15 +99,23 @@ async function pause(fault: Fault | undefined, { timers, holds }: GatewayContext
 }
 
 function planCharge(request: GatewayRequest, fault: Fault | undefined, context: GatewayContext): Plan {
-  const order = readChargeOrder(request.params);
+  const isAdyen = request.dialect === 'adyen';
+  const order = isAdyen ? readAdyenPayment(request.json) : readChargeOrder(request.params);
   if (order.kind === 'error') return order;
   const { idempotencyKey } = request;
-  return (paramsDigest) => charge({ order, idempotencyKey, paramsDigest, fault }, context);
+  const newIntentId = isAdyen ? context.newPspReference : context.newIntentId;
+  return (paramsDigest) =>
+    charge({ order, idempotencyKey, paramsDigest, fault }, { ...context, newIntentId });
 }
 
 function planVoid(intentId: string, request: GatewayRequest, context: GatewayContext): Plan {
-  if (context.intents.get(intentId) === undefined) return noSuchIntent(intentId);
+  const intent = context.intents.get(intentId);
+  if (intent === undefined) return request.dialect === 'adyen' ? noSuchPayment() : noSuchIntent(intentId);
   const { idempotencyKey } = request;
+  // Adyen takes any number of them on, and sorts it out later.
+  if (request.dialect === 'adyen' && intent.status === 'canceled') {
+    return () => Promise.resolve({ kind: 'intent', intent });
+  }
   return (paramsDigest) => voidIntent({ intentId, idempotencyKey, paramsDigest }, context);
 }
 

@@ -44,12 +44,13 @@ export class IdempotencyKeys {
     return record.requests;
   }
 
-  look(key: string | undefined, paramsDigest: string, nowMs: number): KeyUse {
+  /** @param paramsDigest undefined: the key alone counts, whatever it is sent with. */
+  look(key: string | undefined, paramsDigest: string | undefined, nowMs: number): KeyUse {
     this.#forgetExpired(nowMs);
     if (key === undefined) return { kind: 'free' };
     const use = this.#records.get(key)?.use;
     if (use === undefined) return { kind: 'free' };
-    if (use.paramsDigest !== paramsDigest) return { kind: 'mismatch', key };
+    if (paramsDigest !== undefined && use.paramsDigest !== paramsDigest) return { kind: 'mismatch', key };
     return use.answer === undefined ? { kind: 'in-use', key } : { kind: 'replay', answer: use.answer };
   }
 

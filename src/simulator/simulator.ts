@@ -1,5 +1,5 @@
 /**
- * The gateway simulator: a stand-in for Stripe that keeps a ledger of what it really approved and misbehaves
+ * The gateway simulator: a stand-in for Stripe, and for Adyen under its paths (dialects.ts), that keeps a ledger of what it really approved and misbehaves
  * on demand. It is the oracle of the tests, so it shares no code with what it judges.
  *
  * A request's way: it is read and a fault may meet it (exchange.ts, faults.ts), it executes at most once per
@@ -107,6 +107,7 @@ function build(options: SimulatorOptions): Parts {
     now: options.now ?? Date.now,
     searchLagMs: options.searchLagMs ?? 0,
     newIntentId: uniqueIds('pi_3'),
+    newPspReference: uniquePspReferences(),
     newRequestId: uniqueIds('req_'),
     complain,
   };
@@ -117,6 +118,16 @@ function uniqueIds(prefix: string): () => string {
   const start = randomBytes(9).toString('hex');
   let last = 0;
   return () => `${prefix}${start}${(last += 1).toString(36).padStart(6, '0')}`;
+}
+
+/** Sixteen capital letters and digits, as Adyen's are; unique as above. */
+function uniquePspReferences(): () => string {
+  const start = BigInt(`0x${randomBytes(6).toString('hex')}`)
+    .toString(36)
+    .padStart(10, '0')
+    .slice(-10);
+  let last = 0;
+  return () => `S${start}${(last += 1).toString(36).padStart(5, '0')}`.toUpperCase();
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {

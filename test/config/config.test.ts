@@ -54,6 +54,7 @@ describe('loadConfig', () => {
         gateway: {
           dialect: 'stripe',
           url: undefined,
+          merchantAccount: undefined,
           timeoutMs: 8000,
           keyWindowMs: 23 * 3_600_000,
           connections: 512,
@@ -160,8 +161,9 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   ['CARDAUTH_NOTIFICATIONS_EXCHANGE', 'x'.repeat(256), /visible ASCII/],
   ['CARDAUTH_BROKER_DECLARE', 'yes', /none of assert, passive, none/],
   ['CARDAUTH_BROKER_PREFIX', 'amq/x', /is not a name/],
-  ['CARDAUTH_GATEWAY', 'adyen', /adyen, which this version does not implement yet/],
-  ['CARDAUTH_GATEWAY', 'paypal', /is not a gateway/],
+  ['CARDAUTH_GATEWAY', 'adyen', /needs CARDAUTH_ADYEN_MERCHANT_ACCOUNT/],
+  ['CARDAUTH_GATEWAY', 'adyen', /needs CARDAUTH_GATEWAY_URL/],
+  ['CARDAUTH_GATEWAY', 'paypal', /none of stripe, adyen/],
   ['CARDAUTH_GATEWAY_URL', 'gateway', /is not a URL/],
   ['CARDAUTH_GATEWAY_URL', 'ftp://127.0.0.1', /does not start with http:/],
   ['CARDAUTH_GATEWAY_URL', 'https://user:pass@gw.example', /carries credentials/],
@@ -245,6 +247,19 @@ describe('a value is accepted', () => {
       CARDAUTH_SOFT_DECLINE_WAITS_MS: '60000,3600000',
     });
     assert.deepEqual(orders.softDeclineRetry, { waitsMs: [60_000, 3_600_000] });
+  });
+
+  it('adyen, with an address and a merchant account', () => {
+    const { gateway } = configOf({
+      CARDAUTH_GATEWAY: 'adyen',
+      CARDAUTH_GATEWAY_URL: 'https://checkout-test.adyen.com/',
+      CARDAUTH_ADYEN_MERCHANT_ACCOUNT: 'ExampleCom',
+    });
+    const { dialect, url, merchantAccount } = gateway;
+    assert.deepEqual(
+      [dialect, url, merchantAccount],
+      ['adyen', 'https://checkout-test.adyen.com', 'ExampleCom'],
+    );
   });
 
   it('plaintext to other hosts, when it is said so', () => {

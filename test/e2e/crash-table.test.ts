@@ -35,6 +35,8 @@ describe('crash table', { concurrency: false }, () => {
     await stage.gateway.stop();
     const worker = await stage.startWorker();
     await stage.publish(orderJson(id));
+    // By then the worker leaves the order alone for four seconds; before, it would claim it again and again.
+    await worker.waitForLine('"delayMs":4000');
     await waitFor('the claim to be given back', async () => (await stage.order(id))?.status === 'received');
     await kill(worker);
 

@@ -1,77 +1,56 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import Stripe from 'stripe';
 import { Secret } from '../../src/domain/card.ts';
 import { createStripeGateway } from '../../src/adapters/gateway/stripe-gateway.ts';
-import { startSimulator } from '../../src/simulator/simulator.ts';
-import type { LedgerEntry } from '../../src/simulator/ledger.ts';
-import type { LoggedRequest } from '../../src/simulator/request-log.ts';
 import { describeGatewayConformance } from '../conformance/gateway.ts';
-import type { GatewayUnderTest, Hold } from '../conformance/gateway.ts';
 import { collectingLog } from './collecting-log.ts';
 import { officialParams } from './official-params.ts';
 import { anOrder } from './orders.ts';
+import { openSimulatedGateway, type SimulatedGateway } from './simulated-gateway.ts';
 
-interface StripeUnderTest extends GatewayUnderTest {
-  readonly port: number;
-}
-
-async function open(wallMs: number): Promise<StripeUnderTest> {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-'));
-  const simulator = await startSimulator({ port: 0, ledgerFile: join(directory, 'ledger.jsonl') });
-  const gateway = createStripeGateway({
-    baseUrl: simulator.url,
-    apiKey: new Secret('sk_test_conformance'),
-    wallMs,
-    connections: 8,
-    log: collectingLog(),
-  });
-
-  async function door<T>(path: string, init?: { method: string; body?: string }): Promise<T> {
-    const answer = await fetch(simulator.url + path, init);
-    assert.equal(answer.status, 200, `${path}: HTTP ${answer.status}`);
-    return (await answer.json()) as T;
-  }
-
-  return {
-    gateway,
-    port: simulator.port,
-    arrange: async (fault) => {
-      await door('/__faults', { method: 'PUT', body: JSON.stringify([{ fault, times: 1 }]) });
-    },
-    release: async () => {
-      await door('/__release', { method: 'POST' });
-    },
-    holds: async (orderId) => heldFor(orderId, (await door<{ entries: LedgerEntry[] }>('/__ledger')).entries),
-    arrivals: async (orderId) =>
-      (await door<{ recent: LoggedRequest[] }>(`/__requests?orderId=${encodeURIComponent(orderId)}`)).recent
-        .length,
-    close: async () => {
-      await simulator.close();
-      await gateway.close();
-      rmSync(directory, { recursive: true });
-    },
-  };
-}
-
-function heldFor(orderId: string, entries: readonly LedgerEntry[]): Hold[] {
-  const voided = new Set(entries.filter(({ kind }) => kind === 'void').map((entry) => entry.authorizationId));
-  return entries
-    .filter((entry) => entry.kind === 'approval' && entry.orderId === orderId)
-    .filter((entry) => !voided.has(entry.authorizationId))
-    .map((entry) => ({
-      reference: entry.authorizationId,
-      amountMinor: entry.amountMinor,
-      currency: entry.currency.toUpperCase(),
-    }));
+function open(wallMs: number): Promise<SimulatedGateway> {
+  return openSimulatedGateway((baseUrl) =>
+    createStripeGateway({
+      baseUrl,
+      apiKey: new Secret('sk_test_conformance'),
+      wallMs,
+      connections: 8,
+      log: collectingLog(),
+    }),
+  );
 }
 
 describeGatewayConformance('Stripe dialect', open);
 
 describe('Stripe dialect and the official client', () => {
+  it('hold the amount in the units of the gateway, whole and never rounded', async (t) => {
+    const subject = await open(20_000);
+    t.after(() => subject.close());
+    const authorize = (orderId: string, currency: string, amountMinor: bigint) =>
+      subject.gateway.authorize({
+        order: anOrder({ orderId, currency, amountMinor }),
+        idempotencyKey: `order-${orderId}-1`,
+      });
+    for (const [currency, amountMinor, held] of [
+      ['ISK', 500n, 50_000],
+      ['UGX', 7n, 700],
+      ['MGA', 1500n, 15],
+      ['BHD', 1230n, 1230],
+    ] as const) {
+      assert.equal((await authorize(currency, currency, amountMinor)).kind, 'approved');
+      assert.equal((await subject.holds(currency))[0]?.amountMinor, held);
+    }
+    for (const [currency, amountMinor] of [
+      ['MGA', 1501n],
+      ['BHD', 1234n],
+    ] as const) {
+      const outcome = await authorize(`${currency}-fraction`, currency, amountMinor);
+      assert.deepEqual(outcome, { kind: 'rejected', code: 'amount_not_expressible' });
+      assert.equal(await subject.arrivals(`${currency}-fraction`), 0);
+    }
+  });
+
   it('are one client to the gateway: the same key brings the same authorization', async () => {
     const subject = await open(20_000);
     try {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Secret } from '../../src/domain/card.ts';
-import type { AuthorizationOutcome, Unknown } from '../../src/domain/outcome.ts';
+import type { Unknown } from '../../src/domain/outcome.ts';
 import type { Exchange } from '../../src/adapters/gateway/http-exchange.ts';
-import { afterResend, isCancelled, judge } from '../../src/adapters/gateway/stripe-outcome.ts';
-import type { Judgement } from '../../src/adapters/gateway/judgement.ts';
+import { isCancelled, judge } from '../../src/adapters/gateway/stripe-outcome.ts';
+import { afterResend } from '../../src/adapters/gateway/judgement.ts';
+import { answered, cutShort, failed, html, summary } from './exchanges.ts';
 import { VISA } from './orders.ts';
 
 const NOW_MS = Date.parse('2026-11-30T12:00:00Z');
@@ -22,19 +22,6 @@ const INTENT = {
 };
 const FAILED_INTENT = { ...INTENT, status: 'requires_payment_method', amount_capturable: 0 };
 
-function answered(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Exchange {
-  const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return {
-    sent: true,
-    result: {
-      kind: 'answered',
-      status,
-      headers: { 'content-type': 'application/json', ...headers },
-      body: new Secret(text),
-    },
-  };
-}
-
 function intentAnswer(change: object): Exchange {
   return answered(200, { ...INTENT, ...change });
 }
@@ -45,52 +32,6 @@ function errorAnswer(status: number, error: object, headers?: Readonly<Record<st
 
 function cardError(error: object): Exchange {
   return errorAnswer(402, { type: 'card_error', code: 'card_declined', ...error });
-}
-
-function html(status: number): Exchange {
-  return answered(status, `<html>${VISA}</html>`, { 'content-type': 'text/html' });
-}
-
-function failed(
-  sent: boolean,
-  fault: 'timeout' | 'connection' | 'malformed' | 'tls',
-  code: string,
-): Exchange {
-  return { sent, result: { kind: 'failed', fault, code } };
-}
-
-function cutShort(status: number, fault: 'timeout' | 'connection' | 'malformed' | 'too_large'): Exchange {
-  const headers = { 'content-type': 'application/json' };
-  return { sent: true, result: { kind: 'cut_short', status, headers, fault, code: 'SOME_CODE' } };
-}
-
-/** `kind/cause`, `kind/reason` and so on, with the class and code of a decline; then what else must be there. */
-function summary(judgement: Judgement): string {
-  if (judgement.kind === 'settled') return outcomeSummary(judgement.outcome);
-  const { kind, otherwise } = judgement;
-  if (kind === 'resend') return `resend, else ${outcomeSummary(otherwise)}`;
-  return `cancel ${judgement.reference}: ${outcomeSummary(judgement.confirmed)}, else ${outcomeSummary(otherwise)}`;
-}
-
-function outcomeSummary(outcome: AuthorizationOutcome): string {
-  switch (outcome.kind) {
-    case 'approved':
-      return `approved ${outcome.reference}`;
-    case 'declined':
-      return (
-        `declined ${outcome.reason} ${outcome.class} ${outcome.code} ${outcome.reference ?? '-'}` +
-        (outcome.retryAfterMs === undefined ? '' : ` after ${outcome.retryAfterMs} ms`)
-      );
-    case 'contradicted':
-      return `contradicted ${outcome.reason} ${outcome.reference ?? '-'}`;
-    case 'rejected':
-      return `rejected ${outcome.code}`;
-    case 'unavailable':
-    case 'unknown': {
-      const wait = outcome.retryAfterMs === undefined ? '' : ` after ${outcome.retryAfterMs}`;
-      return `${outcome.kind} ${outcome.cause}${wait}`;
-    }
-  }
 }
 
 type Row = readonly [name: string, exchange: Exchange, expected: string];

@@ -17,6 +17,15 @@ export type Judgement =
       readonly otherwise: AuthorizationOutcome;
     };
 
+/** What a resend adds to a first answer of 500: a verdict counts, anything less leaves the first answer's doubt. */
+export function afterResend(second: Judgement, first: Unknown): Judgement {
+  if (second.kind === 'resend') return settled(first);
+  if (second.kind === 'settled' && second.outcome.kind === 'unavailable') {
+    return settled({ ...first, ...ifDefined(second.outcome.retryAfterMs) });
+  }
+  return second;
+}
+
 export function settled(outcome: AuthorizationOutcome): Judgement {
   return { kind: 'settled', outcome };
 }

@@ -1,6 +1,7 @@
 import type Stripe from 'stripe';
 import { z } from 'zod';
-import type { AnswerHeaders, Answered } from './http-exchange.ts';
+import type { Answered } from './http-exchange.ts';
+import { readJson } from './json-answer.ts';
 
 /**
  * What is read of an intent; all else in the answer is ignored. Names and types are the official client's; the status
@@ -37,10 +38,6 @@ export function readIntent(answered: Answered): IntentAnswer | undefined {
 /** The error in an answer; undefined when it holds none, a proxy's page for example. */
 export function readError(answered: Answered): ErrorAnswer | undefined {
   return errorBody.safeParse(readJson(answered)).data?.error;
-}
-
-export function isJson(headers: AnswerHeaders): boolean {
-  return /^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '');
 }
 
 /** Whether a text of the gateway's is a word that may be shown: no sentence, and with no number that could be of a card. */
@@ -84,13 +81,3 @@ const intent = z.object({
 const errorBody = z.object({
   error: lastError.extend({ payment_intent: intent.optional().catch(undefined) }),
 });
-
-/** undefined for what is not JSON. V8's SyntaxError quotes its input, so it goes no further. */
-function readJson({ headers, body }: Answered): unknown {
-  if (!isJson(headers) || !['', 'identity'].includes(headers['content-encoding'] ?? '')) return undefined;
-  try {
-    return JSON.parse(body.reveal());
-  } catch {
-    return undefined;
-  }
-}

@@ -3,11 +3,14 @@ import type { Order } from '../../domain/order.ts';
 import type { AuthorizationOutcome } from '../../domain/outcome.ts';
 import type { AuthorizationRequest, Gateway } from '../../ports/gateway.ts';
 import type { Log } from '../../ports/log.ts';
+import { AMOUNT_NOT_EXPRESSIBLE, inGatewayUnits } from './amount-rules.ts';
+import { checkApiKey, CONNECT_TIMEOUT_MS, readBaseUrl } from './endpoint.ts';
 import { createHttpClient } from './http-client.ts';
 import type { Exchange, PostRequest } from './http-exchange.ts';
-import type { Judgement } from './judgement.ts';
+import { afterResend, type Judgement } from './judgement.ts';
+import { STRIPE_AMOUNTS } from './stripe-amounts.ts';
 import { authorizationRequest, cancelRequest } from './stripe-dialect.ts';
-import { afterResend, isCancelled, judge } from './stripe-outcome.ts';
+import { isCancelled, judge } from './stripe-outcome.ts';
 
 const STRIPE_BASE_URL = 'https://api.stripe.com';
 
@@ -33,9 +36,6 @@ export interface StripeGateway extends Gateway {
   close(): Promise<void>;
 }
 
-/** A connection that does not come about within this time is tried again later rather than waited for. */
-const CONNECT_TIMEOUT_MS = 3_000;
-
 /** @throws Error when the URL or the key cannot be used; neither is quoted. */
 export function createStripeGateway(options: StripeGatewayOptions): StripeGateway {
   const { apiKey, wallMs, connections, log, nowMs = Date.now } = options;
@@ -44,7 +44,10 @@ export function createStripeGateway(options: StripeGatewayOptions): StripeGatewa
   const connectTimeoutMs = Math.min(CONNECT_TIMEOUT_MS, wallMs);
   const http = createHttpClient({ origin, connections, connectTimeoutMs });
 
-  async function authorize({ order, idempotencyKey }: AuthorizationRequest): Promise<AuthorizationOutcome> {
+  async function authorize(request: AuthorizationRequest): Promise<AuthorizationOutcome> {
+    const { idempotencyKey } = request;
+    const order = inGatewayUnits(request.order, STRIPE_AMOUNTS);
+    if (order === undefined) return AMOUNT_NOT_EXPRESSIBLE;
     const wall = AbortSignal.timeout(wallMs);
     const first = await ask(order, idempotencyKey, wall);
     const judgement =
@@ -93,24 +96,4 @@ function reportCancel(cancelled: boolean, reference: string, order: Order, log: 
   const fields = { orderId: order.terms.orderId, reference };
   if (cancelled) log.info(fields, 'the payment intent was cancelled at the gateway');
   else log.warn(fields, 'cancelling the payment intent is not confirmed: it may still hold money');
-}
-
-function readBaseUrl(baseUrl: string): { readonly origin: string; readonly pathPrefix: string } {
-  // Without the text: a URL may carry a password.
-  const unusable =
-    'the gateway URL cannot be used: it must be http(s)://host[:port][/path] without user, query or fragment';
-  if (!URL.canParse(baseUrl)) throw new Error(unusable);
-  const { protocol, origin, pathname, username, password, search, hash } = new URL(baseUrl);
-  if (!['http:', 'https:'].includes(protocol) || username + password + search + hash !== '') {
-    throw new Error(unusable);
-  }
-  return { origin, pathPrefix: pathname.replace(/\/+$/, '') };
-}
-
-function checkApiKey(apiKey: Secret): void {
-  if (!/^[\x21-\x7e]{1,512}$/.test(apiKey.reveal())) {
-    throw new Error(
-      'the gateway API key cannot be used: it must be 1 to 512 visible ASCII characters without spaces',
-    );
-  }
 }

@@ -3,31 +3,23 @@
  * Nothing is taken for an approval but an intent with our order, amount and currency that holds the whole amount, and
  * nothing for a decline but an error that says so. No text of a body gets into an outcome, codes excepted.
  */
-import type { Unavailable, Unknown } from '../../domain/outcome.ts';
-import type { AnswerHeaders, CutShort, Exchange, Failed } from './http-exchange.ts';
-import { ifDefined, settled, unavailable, unknown } from './judgement.ts';
+import type { AnswerHeaders, Exchange } from './http-exchange.ts';
+import { settled, unavailable, unknown } from './judgement.ts';
 import type { Asked, Judgement } from './judgement.ts';
+import { isJson } from './json-answer.ts';
+import { bodyLost, noAnswer } from './no-whole-answer.ts';
 import { retryAfterMs } from './retry-after.ts';
-import { isJson, readError, readIntent } from './stripe-answer.ts';
+import { readError, readIntent } from './stripe-answer.ts';
 import type { ErrorAnswer, IntentAnswer } from './stripe-answer.ts';
 import { judgeError, judgeIntent } from './stripe-verdict.ts';
 
 export function judge(exchange: Exchange, asked: Asked, nowMs: number): Judgement {
   const { sent, result } = exchange;
-  if (result.kind === 'failed') return settled(sent ? failedAfterSent(result) : failedBeforeSent(result));
+  if (result.kind === 'failed') return settled(noAnswer(sent, result));
   const byStatus = judgeStatus(result.status, result.headers, nowMs);
   if (byStatus !== undefined) return byStatus;
   if (result.kind === 'cut_short') return settled(bodyLost(result));
   return result.status < 300 ? judgeIntent(readIntent(result), asked) : judgeError(result, asked, nowMs);
-}
-
-/** What a resend adds to a first answer of 500: a verdict counts, anything less leaves the first answer's doubt. */
-export function afterResend(second: Judgement, first: Unknown): Judgement {
-  if (second.kind === 'resend') return settled(first);
-  if (second.kind === 'settled' && second.outcome.kind === 'unavailable') {
-    return settled({ ...first, ...ifDefined(second.outcome.retryAfterMs) });
-  }
-  return second;
 }
 
 /** Whether the answer to a cancel request proves that the intent holds nothing and never will. */
@@ -42,33 +34,6 @@ export function isCancelled({ result }: Exchange, reference: string): boolean {
 function alreadyIn(error: ErrorAnswer | undefined): IntentAnswer | undefined {
   return error?.code === 'payment_intent_unexpected_state' ? error.payment_intent : undefined;
 }
-
-// --- no whole answer ---------------------------------------------------------------------------------------------
-
-function failedBeforeSent({ fault, code }: Failed): Unavailable {
-  return fault === 'tls'
-    ? unavailable('configuration', `no trusted TLS connection to the gateway: ${code}`)
-    : unavailable('not_sent', `the request was not sent: ${code}`);
-}
-
-function failedAfterSent({ fault, code }: Failed): Unknown {
-  return unknown(UNKNOWN_CAUSE[fault], `the request was sent and no answer came: ${code}`);
-}
-
-function bodyLost({ status, fault, code }: CutShort): Unknown {
-  return unknown(
-    UNKNOWN_CAUSE[fault],
-    `the body of an answer with HTTP ${status} did not come whole: ${code}`,
-  );
-}
-
-const UNKNOWN_CAUSE = {
-  timeout: 'no_answer',
-  connection: 'connection_lost',
-  tls: 'connection_lost',
-  malformed: 'unreadable_answer',
-  too_large: 'unreadable_answer',
-} as const;
 
 // --- by status alone ---------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ export const addSimulatorCommand: AddCommand = (program, context) => {
     .command('simulator')
     .summary('stand in for the payment gateway')
     .description(
-      'Speaks the Stripe dialect, knows the published test cards, and writes one JSON line per approval to its ' +
+      'Speaks the Stripe and Adyen dialects, knows the published test cards, and writes one JSON line per approval to its ' +
         'ledger before it answers. Point the worker at it with CARDAUTH_GATEWAY_URL. GET /__ledger shows the ledger.',
     )
     .requiredOption('--port <port>', 'port to listen on; 0 for any free one', portOf)
