@@ -129,7 +129,8 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     parkingLot: lot,
     retryCopies,
     replayRules: replayRules(limits, () => gateway.availability.unavailableBecause() !== undefined),
-    isDecided: ({ where }) => where.component === 'processed-order-notification',
+    isDecided: ({ where, errorClass }) =>
+      where.component === 'processed-order-notification' || errorClass === 'soft_decline',
     maxSpoutPending: limits.maxSpoutPending,
   });
   const authorize = new AuthorizeCreditCard({

@@ -2,6 +2,7 @@ import { notificationOf } from '../domain/notification.ts';
 import { isTerminal, type Decision, type NextStep } from '../domain/order-states.ts';
 import {
   orderIdOf,
+  withoutCvv,
   type DecisionParkReason,
   type OpenAdmission,
   type OrderId,
@@ -33,8 +34,8 @@ export interface AuthorizeParts {
   readonly recordingMarginMs: number;
 }
 
-/** Asks the gateway under this key. */
-type Ask = (idempotencyKey: string) => Promise<AuthorizationOutcome>;
+/** Asks the gateway under this key, which is the generation's. */
+type Ask = (idempotencyKey: string, generation: number) => Promise<AuthorizationOutcome>;
 
 type Emit = <S extends 'processed' | 'parked'>(stream: S, values: AuthorizeStreams[S]) => void;
 
@@ -63,12 +64,13 @@ export class AuthorizeCreditCard implements BasicBolt<OrderValues, AuthorizeStre
     switch (admission.kind) {
       case 'ok': {
         const { order } = admission;
-        const ask: Ask = (idempotencyKey) => gateway.authorize({ order, idempotencyKey });
+        const ask: Ask = (idempotencyKey, generation) =>
+          gateway.authorize({ order: generation === 1 ? order : withoutCvv(order), idempotencyKey });
         goOn(tuple.values, await this.#decide(order.terms, ask, tuple), emit);
         return;
       }
       case 'spent':
-        goOn(tuple.values, await this.#decide(admission.terms, withoutCvv, tuple), emit);
+        goOn(tuple.values, await this.#decide(admission.terms, askOfSpent(admission, gateway), tuple), emit);
         return;
       case 'deny': {
         const { terms, reason } = admission;
@@ -106,7 +108,7 @@ export class AuthorizeCreditCard implements BasicBolt<OrderValues, AuthorizeStre
     if (claimed.next.step !== 'charge') return claimed;
 
     const { idempotencyKey, generation, claim } = claimed.next;
-    const outcome = this.#isTooLate(tuple) ? TOO_LATE : await ask(idempotencyKey);
+    const outcome = this.#isTooLate(tuple) ? TOO_LATE : await ask(idempotencyKey, generation);
     return this.#record(terms.orderId, { generation, claim, outcome }, tuple);
   }
 
@@ -147,8 +149,16 @@ const TOO_LATE = {
   detail: 'not sent to the gateway: too little of the message timeout is left to record its answer',
 } as const;
 
-/** Only a person's reopening leads here: the copy was stripped because the order had its verdict. */
-const withoutCvv: Ask = () => Promise.resolve({ kind: 'rejected', code: 'cvv_removed' });
+/**
+ * The copy was stripped because the order had a verdict. A later generation is asked for without a CVV in any case; the
+ * first one was sent with it, and another request under its key would contradict that.
+ */
+function askOfSpent({ terms, means }: Extract<OpenAdmission, { kind: 'spent' }>, gateway: Gateway): Ask {
+  return (idempotencyKey, generation) =>
+    generation === 1
+      ? Promise.resolve({ kind: 'rejected', code: 'cvv_removed' })
+      : gateway.authorize({ order: { terms, means }, idempotencyKey });
+}
 
 function goOn(values: OrderValues, decision: Decision, emit: Emit): void {
   const { order, next } = decision;

@@ -38,7 +38,9 @@ export function admitOpened(
 ): OpenAdmission {
   const opened = readOpenedCard(content);
   if (opened.kind !== 'spent') return admitMeans(order, cardAsMeans(opened), rules);
-  return { kind: 'spent', terms: termsOf(order, opened.identity, rules) };
+  const { number, expiry } = opened.identity;
+  const card = { number, expiryMonth: Number(expiry.slice(0, 2)), expiryYear: Number(expiry.slice(2)) };
+  return { kind: 'spent', terms: termsOf(order, opened.identity, rules), means: { kind: 'card', card } };
 }
 
 function admitOrder(orderId: OrderId, fields: JsonObject, rules: AdmissionRules): Admission {

@@ -32,8 +32,8 @@ export class Secret {
 export interface Card {
   /** 12-19 digits. */
   readonly number: Secret;
-  /** 3 or 4 digits. */
-  readonly cvv: Secret;
+  /** 3 or 4 digits; undefined once the card has had a verdict, after which no CVV may be kept (PCI DSS 3.3.1). */
+  readonly cvv?: Secret | undefined;
   /** 1-12; the card is good until the last day of that month. */
   readonly expiryMonth: number;
   readonly expiryYear: number;

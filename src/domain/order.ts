@@ -30,6 +30,16 @@ export interface Order {
 }
 
 /**
+ * The order as it is sent after a verdict, under a later generation's key: without the CVV, which no copy of it may
+ * carry any more. So the request is the same whether its message came back as a copy or as upstream sent it.
+ */
+export function withoutCvv(order: Order): Order {
+  if (order.means.kind === 'token') return order;
+  const { number, expiryMonth, expiryYear } = order.means.card;
+  return { ...order, means: { kind: 'card', card: { number, expiryMonth, expiryYear } } };
+}
+
+/**
  * What becomes of a message from the orders queue (payments design, section 1):
  * `ok`: authorize it; `deny`: the order is known and its card data is hopeless; `park`: upstream's bug or an
  * ambiguity, never charged and never denied; `sealed`: its card has to be opened first.
@@ -50,8 +60,8 @@ export type OpenAdmission =
       readonly reason: ParkReason;
       readonly detail: string;
     }
-  /** A copy of ours of an order that has its verdict, without the CVV: to be announced, never to be charged. */
-  | { readonly kind: 'spent'; readonly terms: OrderTerms };
+  /** A copy of ours of an order that has had a verdict, without the CVV: to be announced, or to be tried again later. */
+  | { readonly kind: 'spent'; readonly terms: OrderTerms; readonly means: PaymentMeans };
 
 /** An order whose card is still sealed: what it is about is known once the card is opened. */
 export interface SealedOrder extends Money {

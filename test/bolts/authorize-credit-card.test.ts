@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { AuthorizeCreditCard } from '../../src/bolts/authorize-credit-card.ts';
 import type { OrderValues } from '../../src/bolts/order-values.ts';
-import type { OpenAdmission, Order, SealedOrder } from '../../src/domain/order.ts';
+import { withoutCvv, type OpenAdmission, type Order, type SealedOrder } from '../../src/domain/order.ts';
 import type { AuthorizationOutcome } from '../../src/domain/outcome.ts';
 import type { ParkedOrder } from '../../src/ports/parking-lot.ts';
 import { RetriableError } from '../../src/topology/errors.ts';
@@ -20,6 +20,12 @@ import {
 } from './bolt-parts.ts';
 
 const APPROVED: AuthorizationOutcome = { kind: 'approved', reference: 'pi_1' };
+const SOFTLY_DECLINED = {
+  kind: 'declined',
+  reason: 'card_declined',
+  class: 'soft',
+  code: 'do_not_honor',
+} as const;
 const GATEWAY_WALL_MS = 8_000;
 const RECORDING_MARGIN_MS = 2_000;
 
@@ -168,7 +174,9 @@ describe('AuthorizeCreditCard', () => {
   });
 
   describe('a copy without its CVV', () => {
-    const spent: OrderValues = { admission: { kind: 'spent', terms: terms('7') }, message: message() };
+    const { means } = withoutCvv(order('7'));
+    const admission = { kind: 'spent', terms: terms('7'), means } as const;
+    const spent: OrderValues = { admission, message: message() };
 
     it('is announced again when the order has its verdict', async () => {
       const { bolt, gateway } = setUp();
@@ -182,7 +190,22 @@ describe('AuthorizeCreditCard', () => {
       );
     });
 
-    it('is never charged, whatever the order is: a person must look', async () => {
+    it('is tried again after a soft decline, with the request that the whole message would lead to', async () => {
+      const { bolt, book, gateway } = setUp(new ScriptedGateway(SOFTLY_DECLINED));
+      book.softDeclineRetry = { waitsMs: [60_000, 60_000] };
+      await assert.rejects(async () => bolt.execute(tuple(valuesOf(order('7'))), collector().emit));
+      book.table.nowMs += 60_000;
+      gateway.answerWith = { kind: 'unknown', cause: 'no_answer', detail: 'no answer' };
+      await assert.rejects(async () => bolt.execute(tuple(spent), collector().emit));
+      gateway.answerWith = APPROVED;
+      await bolt.execute(tuple(valuesOf(order('7'))), collector().emit);
+      const [, second, third] = gateway.requests;
+      assert.equal(second?.idempotencyKey, 'order-7-2');
+      assert.deepEqual(second, third);
+      assert.equal(book.table.orders.get('7')?.status, 'ready-to-ship');
+    });
+
+    it('is not charged under the first key, whatever the order is: a person must look', async () => {
       const { bolt, book, gateway } = setUp();
       const out = collector();
       await bolt.execute(tuple(spent), out.emit);
@@ -336,13 +359,7 @@ describe('AuthorizeCreditCard', () => {
   });
 
   it('tries a soft decline again when its time has come, under the next key, and announces nothing before', async () => {
-    const declined = {
-      kind: 'declined',
-      reason: 'card_declined',
-      class: 'soft',
-      code: 'do_not_honor',
-    } as const;
-    const { bolt, book, gateway } = setUp(new ScriptedGateway(declined));
+    const { bolt, book, gateway } = setUp(new ScriptedGateway(SOFTLY_DECLINED));
     book.softDeclineRetry = { waitsMs: [60_000] };
     const out = collector();
     const run = async () => bolt.execute(tuple(valuesOf(order('5'))), out.emit);
@@ -355,6 +372,9 @@ describe('AuthorizeCreditCard', () => {
     book.table.nowMs += 40_000;
     await run();
     assert.equal(gateway.requests[1]?.idempotencyKey, 'order-5-2');
+    const [first, second] = gateway.requests.map(({ order: { means } }) => means);
+    assert.ok(first?.kind === 'card' && first.card.cvv !== undefined);
+    assert.ok(second?.kind === 'card' && second.card.cvv === undefined, 'a CVV after a verdict');
     assert.equal(book.table.orders.get('5')?.status, 'ready-to-ship');
     assert.equal(out.emitted.length, 1);
   });

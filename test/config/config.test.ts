@@ -197,6 +197,10 @@ const refused: readonly (readonly [string, string, RegExp])[] = [
   ['CARDAUTH_RETRY_LEVELS_MS', '1000,86400001', /above 86400000/],
   ['CARDAUTH_RETRY_LEVELS_MS', '1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17', /more than 16/],
   ['CARDAUTH_RETRY_LEVELS_MS', '1000;2000', /list of whole numbers/],
+  ['CARDAUTH_SOFT_DECLINE_RETRY', 'true', /none of off, on/],
+  ['CARDAUTH_SOFT_DECLINE_WAITS_MS', '1,2,3,4,5,6,7', /more than 6/],
+  ['CARDAUTH_SOFT_DECLINE_WAITS_MS', '2592000001', /above 2592000000/],
+  ['CARDAUTH_SOFT_DECLINE_WAITS_MS', '60000,60000', /is not ascending/],
   ['CARDAUTH_DRAIN_MS', '9000', /CARDAUTH_DRAIN_MS \(9000\) ends before a call/],
   ['CARDAUTH_ALLOW_PLAINTEXT', 'yes', /neither true nor false/],
   ['CARDAUTH_HTTP_HOST', 'a b', /host name or address/],
@@ -237,6 +241,14 @@ describe('a value is accepted', () => {
       configOf({ [name]: value });
     });
   }
+
+  it('soft declines to be tried again, with waits of their own', () => {
+    const { orders } = configOf({
+      CARDAUTH_SOFT_DECLINE_RETRY: 'on',
+      CARDAUTH_SOFT_DECLINE_WAITS_MS: '60000,3600000',
+    });
+    assert.deepEqual(orders.softDeclineRetry, { waitsMs: [60_000, 3_600_000] });
+  });
 
   it('adyen, with an address and a merchant account', () => {
     const { gateway } = configOf({

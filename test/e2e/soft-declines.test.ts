@@ -28,6 +28,7 @@ describe('soft declines', { concurrency: false }, () => {
     await tookTries(stage, id, [1_500, 2_500]);
     const [approval, ...more] = await stage.gateway.approvals(id);
     assert.equal(approval?.authorizationId, order.gateway_reference);
+    assert.equal(approval.cvcLength, 0, 'a CVV was kept after a verdict');
     assert.deepEqual(more, []);
     await waitFor('both copies to announce', () => stage.receiptsOf(id).length === 2);
     const eventIds = stage.receiptsOf(id).map(({ properties }) => properties.messageId as string);

@@ -47,7 +47,7 @@ function officialCard(card: Card) {
     number: card.number.reveal(),
     expiryMonth: String(card.expiryMonth).padStart(2, '0'),
     expiryYear: String(card.expiryYear),
-    cvc: card.cvv.reveal(),
+    ...(card.cvv === undefined ? {} : { cvc: card.cvv.reveal() }),
   });
   return { paymentMethod, shopperInteraction: PaymentRequest.ShopperInteractionEnum.Ecommerce };
 }

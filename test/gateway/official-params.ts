@@ -27,7 +27,7 @@ export function officialParams(
               number: card.number.reveal(),
               exp_month: card.expiryMonth,
               exp_year: card.expiryYear,
-              cvc: card.cvv.reveal(),
+              ...(card.cvv === undefined ? {} : { cvc: card.cvv.reveal() }),
             },
           },
         }),

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import Stripe from 'stripe';
 import { Secret } from '../../src/domain/card.ts';
+import { withoutCvv } from '../../src/domain/order.ts';
 import {
   authorizationRequest,
   cancelRequest,
@@ -91,11 +92,12 @@ describe('what the official client sends', () => {
     await server.close();
   });
 
-  it('is what we send, byte by byte, for a card, a token and awkward text', async () => {
+  it('is what we send, byte by byte, for a card, with and without CVV, a token and awkward text', async () => {
     const orders = [
       anOrder(),
       anOrder({ means: cardMeans('6205500000000000004'), currency: 'JPY', amountMinor: 5000n }),
       anOrder({ means: { kind: 'token', paymentMethod: 'pm_card_visa' } }),
+      withoutCvv(anOrder()),
       anOrder({ orderId: `a!b'c(d)e*f~g-h_i.j/k?l&m=n+o%p[q]r"s\\t` }),
     ];
     for (const order of orders) {

@@ -171,6 +171,20 @@ describe('a fault in the verdict: stored under the key', () => {
     assert.deepEqual(ledgerOf(simulator), []);
   });
 
+  it('decline declines with the given words, as often as the rule says, and under the key for good', async (t) => {
+    const words = { declineCode: 'insufficient_funds', networkAdviceCode: '26', networkDeclineCode: '51' };
+    const simulator = await openSimulator(t, fault({ fault: { kind: 'decline', ...words }, times: 1 }));
+    const answer = await postCharge(simulator, {}, { key: 'first' });
+    const { code, decline_code, network_advice_code, network_decline_code } = errorOf(answer);
+    assert.deepEqual(
+      [answer.status, code, decline_code, network_advice_code, network_decline_code],
+      [402, 'card_declined', 'insufficient_funds', '26', '51'],
+    );
+    assert.equal((await postCharge(simulator, {}, { key: 'first' })).text, answer.text);
+    assert.deepEqual(ledgerOf(simulator), []);
+    assert.equal((await postCharge(simulator, {}, { key: 'second' })).status, 200);
+  });
+
   it('a card that is declined anyway stays declined', async (t) => {
     const simulator = await openSimulator(t, fault({ fault: { kind: 'charge-then-500' } }));
     assert.equal((await postCharge(simulator, { number: '4000000000000002' })).status, 402);

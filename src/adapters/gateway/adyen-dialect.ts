@@ -107,7 +107,7 @@ type MeansParams = { readonly paymentMethod: CardParams | TokenParams } & Writte
 >;
 
 type CardParams = Written<
-  Required<Pick<CardDetails, 'type' | 'number' | 'expiryMonth' | 'expiryYear' | 'cvc'>>
+  Required<Pick<CardDetails, 'type' | 'number' | 'expiryMonth' | 'expiryYear'>> & Pick<CardDetails, 'cvc'>
 >;
 
 type TokenParams = Written<Required<Pick<CardDetails, 'type' | 'storedPaymentMethodId'>>>;
@@ -132,7 +132,7 @@ function cardParams(card: Card): CardParams {
     number: card.number.reveal(),
     expiryMonth: String(card.expiryMonth).padStart(2, '0'),
     expiryYear: String(card.expiryYear),
-    cvc: card.cvv.reveal(),
+    ...(card.cvv === undefined ? {} : { cvc: card.cvv.reveal() }),
   };
 }
 

@@ -86,9 +86,8 @@ type MeansParams =
     };
 
 /** Raw card data needs an account that Stripe has enabled for it; the hash is that of a payment method's card. */
-type CardParams = Required<
-  Pick<Stripe.PaymentMethodCreateParams.Card, 'number' | 'exp_month' | 'exp_year' | 'cvc'>
->;
+type CardParams = Required<Pick<Stripe.PaymentMethodCreateParams.Card, 'number' | 'exp_month' | 'exp_year'>> &
+  Pick<Stripe.PaymentMethodCreateParams.Card, 'cvc'>;
 
 type RetrieveParams = Required<Pick<Stripe.PaymentIntentRetrieveParams, 'expand'>>;
 
@@ -107,7 +106,7 @@ function cardParams(card: Card): CardParams {
     number: card.number.reveal(),
     exp_month: card.expiryMonth,
     exp_year: card.expiryYear,
-    cvc: card.cvv.reveal(),
+    ...(card.cvv === undefined ? {} : { cvc: card.cvv.reveal() }),
   };
 }
 
