@@ -93,8 +93,9 @@ export function balance(evidence: Evidence): Books {
     readyToShip: statuses.filter((status) => status === 'ready-to-ship').length,
     denied: statuses.filter((status) => status === 'denied').length,
     parked:
-      [...publishedIds].filter((id) => parkedIds.has(id) && !isDecided(stored.get(id))).length +
-      parkedWithoutId,
+      [...publishedIds].filter(
+        (id) => isWithPerson(stored.get(id), parkedIds.has(id)) && !isDecided(stored.get(id)),
+      ).length + parkedWithoutId,
     authorizations: evidence.approvals.length,
     chargedTwice: chargedTwice.length,
     lost: lost.length + lostWithoutId,
@@ -105,7 +106,12 @@ export function balance(evidence: Evidence): Books {
 
 /** Decided, or with a person: anything else is lost. */
 function isAccountedFor(order: StoredRow | undefined, parked: boolean): boolean {
-  return parked || isDecided(order);
+  return isWithPerson(order, parked) || isDecided(order);
+}
+
+/** Its message is parked, or the resolver gave it to review. */
+function isWithPerson(order: StoredRow | undefined, parked: boolean): boolean {
+  return parked || order?.status === 'review';
 }
 
 function isDecided(order: StoredRow | undefined): boolean {

@@ -76,7 +76,24 @@ async function play(
 
   await publishing;
   await until(() => sightings.missing === 0, sightings, 'authorizing after the kill', show, total);
+  await nothingUnknown(stage, config);
   return next;
+}
+
+/** A parked order may still get its verdict: the resolver goes on asking the gateway. */
+async function nothingUnknown(stage: DemoStage, config: DemoOptions['config']): Promise<void> {
+  const history = openOrderHistory(databaseOf(stage, config));
+  const deadlineMs = performance.now() + PATIENCE_MS;
+  try {
+    while (performance.now() < deadlineMs) {
+      const counts = await history.countsByStatus();
+      const unannounced = await history.countDecidedUnnotified();
+      if (counts.received + counts.authorizing + counts['authorization-unknown'] + unannounced === 0) return;
+      await sleep(LOOK_EVERY_MS);
+    }
+  } finally {
+    await history.close();
+  }
 }
 
 async function until(
@@ -128,15 +145,18 @@ async function evidence(
   orders: readonly DemoOrder[],
   { receipts, parked }: Sightings,
 ): Promise<Evidence> {
-  const databaseUrl = new Secret(stage.environment['DATABASE_URL'] ?? '');
   return {
     published: orders,
     approvals: approvalsIn(stage.ledgerFile),
-    orders: await storedRows({ ...config, database: { url: databaseUrl } }),
+    orders: await storedRows(databaseOf(stage, config)),
     receipts,
     parked,
     leftOnQueues: await stage.observer.messagesLeft(),
   };
+}
+
+function databaseOf(stage: DemoStage, config: DemoOptions['config']): DemoOptions['config'] {
+  return { ...config, database: { url: new Secret(stage.environment['DATABASE_URL'] ?? '') } };
 }
 
 function approvalsIn(ledgerFile: string): Evidence['approvals'][number][] {

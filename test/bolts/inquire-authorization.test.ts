@@ -45,7 +45,7 @@ async function setUp(...outcomes: AuthorizationOutcome[]) {
     gateway,
     order: () => orders.orders.get('7'),
     /** Lets time pass until the order is due, and has the bolt look at it. */
-    async look(waitMs = 86_400_000) {
+    look: async (waitMs = 86_400_000) => {
       orders.nowMs += waitMs;
       const { emitted, emit } = collector();
       await bolt.execute(tuple({ orderId: '7' }), emit);

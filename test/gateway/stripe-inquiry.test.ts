@@ -40,7 +40,7 @@ async function open(t: TestContext, options: { searchLagMs?: number } = {}) {
     lookup: (order: Order, { generation = 1, reference }: { generation?: number; reference?: string } = {}) =>
       gateway.lookup({ terms: order.terms, idempotencyKey: keyOf(order, generation), reference }),
     passTime: (ms: number) => void (nowMs += ms),
-    async setFaults(script: FaultScript) {
+    setFaults: async (script: FaultScript) => {
       await fetch(`${simulator.url}/__faults`, { method: 'PUT', body: JSON.stringify(script) });
     },
   };
