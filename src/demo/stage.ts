@@ -85,7 +85,6 @@ export async function setUpStage(
       CARDAUTH_RETRY_LEVELS_MS: RETRY_LEVELS_MS.join(','),
       CARDAUTH_INQUIRY_WAITS_MS: '1000,2000,4000',
       CARDAUTH_MAX_ATTEMPTS: '5',
-      CARDAUTH_INQUIRY_WAITS_MS: '1000,2000,4000,8000',
       CARDAUTH_HTTP_PORT: '0',
     };
     return {
