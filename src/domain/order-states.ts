@@ -489,7 +489,16 @@ function releaseUnsent(
       next,
     );
   }
-  // Proven never sent: the key's window has not begun.
+  if (outcome.cause === 'proxy_page') {
+    // Somebody in between answered: that proves nothing about the gateway, so the key's window goes on.
+    const released = withAttempt(order, {
+      leaseUntilMs: undefined,
+      maybeSent: true,
+      resolveDueMs: undefined,
+    });
+    return changed(order, { ...released, status: 'received' }, next);
+  }
+  // Proven not charged, and no answer is stored under the key: its window has not begun.
   return changed(
     order,
     {

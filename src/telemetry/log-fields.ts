@@ -17,7 +17,17 @@ const allowedNames: ReadonlySet<string> = new Set([
     'class',
     'step',
   ],
-  ...['alarm', 'outcome', 'code', 'declineCode', 'eventId', 'routingKey'],
+  ...[
+    'alarm',
+    'inquiry',
+    'authorizationExpiresAt',
+    'leftMs',
+    'outcome',
+    'code',
+    'declineCode',
+    'eventId',
+    'routingKey',
+  ],
   // broker
   ...['queue', 'exchange', 'messageId', 'epoch', 'broker', 'brokerVersion', 'role', 'publisher', 'prefix'],
   ...[

@@ -53,8 +53,16 @@ export const OUTCOMES = {
   contradicted: { kind: 'contradicted', reason: 'amount_mismatch', reference: 'pi_9' },
   rejected: { kind: 'rejected', code: 'parameter_missing' },
   unavailable: { kind: 'unavailable', cause: 'not_sent', detail: 'connection refused' },
+  proxyPage: {
+    kind: 'unavailable',
+    cause: 'proxy_page',
+    detail: 'HTTP 400 without an error of the gateway’s',
+  },
   unknown: { kind: 'unknown', cause: 'no_answer', detail: 'no answer within 8000 ms' },
-} as const satisfies Record<AuthorizationOutcome['kind'] | 'declinedSoftly', AuthorizationOutcome>;
+} as const satisfies Record<
+  AuthorizationOutcome['kind'] | 'declinedSoftly' | 'proxyPage',
+  AuthorizationOutcome
+>;
 
 /** Answers to an inquiry that are no verdict. */
 export const NO_VERDICTS = {

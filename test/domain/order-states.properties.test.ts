@@ -457,7 +457,7 @@ test('the random lives are not idle: every status, step and kind of change occur
     if (next.step === 'park') seen.add(`park ${next.reason}`);
     if (order?.attempt?.voiding !== undefined) seen.add(`void ${order.attempt.voiding.state}`);
     if (before?.status === 'review' && order?.status === 'ready-to-ship') seen.add('resolved from review');
-  }, 5_000);
+  }, 25_000);
   const expected = [
     ...['charge', 'announce', 'wait', 'retry', 'park', 'nothing', 'inquire', 'void'].map((step) => `step ${step}`),
     ...['received', 'authorizing', 'authorization-unknown', 'review', 'ready-to-ship', 'denied'].map((status) => `status ${status}`),

@@ -32,6 +32,7 @@ const refused: OrderFact = { kind: 'refuse', terms: TERMS, reason: 'invalid_card
 const ORDERS: readonly (readonly [name: string, order: StoredOrder | undefined, nowMs: number])[] = [
   ['not stored', undefined, SECOND],
   ['received, proven not sent', orderAfter(claimed(SELF), answered('unavailable')), SECOND],
+  ['received, after a page of a proxy', orderAfter(claimed(SELF), answered('proxyPage')), SECOND],
   ['authorizing, own claim', orderAfter(claimed(SELF)), SECOND],
   ['authorizing, live owner', orderAfter(claimed(PEER)), SECOND],
   ['authorizing, live owner, lease over', orderAfter(claimed(PEER)), LEASE_MS],
@@ -86,6 +87,7 @@ const FACTS: readonly (readonly [name: string, fact: (claim: number, inquiry: nu
   ['contradicted', (claim) => outcomeOf(OUTCOMES.contradicted, claim)],
   ['rejected', (claim) => outcomeOf(OUTCOMES.rejected, claim)],
   ['unavailable', (claim) => outcomeOf(OUTCOMES.unavailable, claim)],
+  ['page of a proxy', (claim) => outcomeOf(OUTCOMES.proxyPage, claim)],
   ['unavailable, old claim', (claim) => outcomeOf(OUTCOMES.unavailable, claim - 1)],
   ['unknown', (claim) => outcomeOf(OUTCOMES.unknown, claim)],
   ['unknown, old claim', (claim) => outcomeOf(OUTCOMES.unknown, claim - 1)],

@@ -69,7 +69,8 @@ describe('publishing on a real broker', () => {
     assert.equal(
       first.body.toString(),
       '{"orderId":"1","customerId":"c","status":"ready-to-ship","reason":null,"amountMinor":"4223",' +
-        '"currency":"USD","authorizationId":"pi_1","occurredAt":"2026-01-02T03:04:05.000Z"}',
+        '"currency":"USD","authorizationId":"pi_1","occurredAt":"2026-01-02T03:04:05.000Z",' +
+        '"authorizationExpiresAt":"2026-01-07T03:04:05.000Z"}',
     );
     const { properties } = first;
     assert.equal(properties.contentType, 'application/json');
