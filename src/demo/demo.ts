@@ -28,6 +28,7 @@ const LOOK_EVERY_MS = 100;
 /** The demo takes its time: latency would only be waiting in line if all orders came at once. */
 const PUBLISH_SECONDS = 10;
 const SLICE_MS = 50;
+const MOST_ROUNDS = 5;
 
 /** Resolves with the exit code: 0 when the books balance, 1 when they do not, 130 after Ctrl-C. */
 export async function runDemo({ config, orders: count, json, keep }: DemoOptions): Promise<number> {
@@ -40,7 +41,10 @@ export async function runDemo({ config, orders: count, json, keep }: DemoOptions
     if (worker === 'interrupted') return 130;
 
     // In good order, so that whatever it still held is back on the queue and gets counted there.
-    if (!keep) await worker.end('SIGTERM');
+    if (!keep) {
+      await worker.end('SIGTERM');
+      await finishLeftovers(stage);
+    }
     const books = balance(await evidence(config, stage, orders, sightings));
     process.stdout.write(demoReport(books, sightings.timings(), json));
     if (keep) {
@@ -78,6 +82,20 @@ async function play(
   await until(() => sightings.missing === 0, sightings, 'authorizing after the kill', show, total);
   await nothingUnknown(stage, config);
   return next;
+}
+
+/**
+ * An order that the resolver settled may have a message that still waits for its replay, and comes back when its worker
+ * ends: another worker takes it, announces once more and acks it.
+ */
+async function finishLeftovers(stage: DemoStage): Promise<void> {
+  for (let round = 0; round < MOST_ROUNDS && (await stage.observer.messagesLeft()) > 0; round += 1) {
+    const worker = await stage.startWorker();
+    const deadlineMs = performance.now() + PATIENCE_MS;
+    while ((await stage.observer.messagesLeft()) > 0 && performance.now() < deadlineMs)
+      await sleep(LOOK_EVERY_MS);
+    await worker.end('SIGTERM');
+  }
 }
 
 /** A parked order may still get its verdict: the resolver goes on asking the gateway. */
