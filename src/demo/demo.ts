@@ -80,7 +80,9 @@ async function play(
 
   await publishing;
   await until(() => sightings.missing === 0, sightings, 'authorizing after the kill', show, total);
-  await nothingUnknown(stage, config);
+  await nothingUnknown(stage, config, (open) => {
+    show(total, `asking the gateway about ${open} without a verdict`);
+  });
   return next;
 }
 
@@ -99,14 +101,20 @@ async function finishLeftovers(stage: DemoStage): Promise<void> {
 }
 
 /** A parked order may still get its verdict: the resolver goes on asking the gateway. */
-async function nothingUnknown(stage: DemoStage, config: DemoOptions['config']): Promise<void> {
+async function nothingUnknown(
+  stage: DemoStage,
+  config: DemoOptions['config'],
+  show: (open: number) => void,
+): Promise<void> {
   const history = openOrderHistory(databaseOf(stage, config));
   const deadlineMs = performance.now() + PATIENCE_MS;
   try {
     while (performance.now() < deadlineMs) {
       const counts = await history.countsByStatus();
       const unannounced = await history.countDecidedUnnotified();
-      if (counts.received + counts.authorizing + counts['authorization-unknown'] + unannounced === 0) return;
+      const open = counts.received + counts.authorizing + counts['authorization-unknown'] + unannounced;
+      if (open === 0) return;
+      show(open);
       await sleep(LOOK_EVERY_MS);
     }
   } finally {

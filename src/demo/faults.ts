@@ -11,7 +11,7 @@ export const demoFaults: FaultScript = [
   { match: { share: 0.01, nth: 1, seed: '502' }, fault: { kind: 'html-502' } },
   { match: { share: 0.01, nth: 1, seed: '502 charged' }, fault: { kind: 'html-502', charged: true } },
   { match: { share: 0.01, nth: 1, seed: 'garbage' }, fault: { kind: 'garbage' } },
-  { match: { share: 0.01, nth: 1, seed: '429' }, fault: { kind: '429', retryAfter: 1 } },
+  { match: { share: 0.001, nth: 1, seed: '429' }, fault: { kind: '429', retryAfter: 1 } },
   { match: { share: 0.002, nth: 1, seed: 'stalled' }, fault: { kind: 'stalled-body' } },
   { match: { share: 0.001, seed: '500' }, fault: { kind: 'cached-500' } },
   { match: { share: 0.002, seed: '500 charged' }, fault: { kind: 'charge-then-500' } },
