@@ -71,15 +71,14 @@ async function play(
   const total = sightings.missing;
   const show = progressShower(total);
   const worker = await stage.startWorker();
-  const publishing = publish(config, stage, orders, sightings);
-
-  await until(() => sightings.missing < total * 0.6, sightings, 'authorizing', show, total);
-  await worker.end('SIGKILL');
-  show(total - sightings.missing, 'worker killed, starting another');
-  const next = await stage.startWorker();
-
-  await publishing;
-  await until(() => sightings.missing === 0, sightings, 'authorizing after the kill', show, total);
+  const killInTheMiddle = async (): Promise<DemoProcess> => {
+    await until(() => sightings.missing < total * 0.6, stage, sightings, 'authorizing', show, total);
+    await worker.end('SIGKILL');
+    show(total - sightings.missing, 'worker killed, starting another');
+    return stage.startWorker();
+  };
+  const [next] = await Promise.all([killInTheMiddle(), publish(config, stage, orders, sightings)]);
+  await until(() => sightings.missing === 0, stage, sightings, 'authorizing after the kill', show, total);
   await nothingUnknown(stage, config, (open) => {
     show(total, `asking the gateway about ${open} without a verdict`);
   });
@@ -95,7 +94,7 @@ async function finishLeftovers(stage: DemoStage): Promise<void> {
     const worker = await stage.startWorker();
     const deadlineMs = performance.now() + PATIENCE_MS;
     while ((await stage.observer.messagesLeft()) > 0 && performance.now() < deadlineMs)
-      await sleep(LOOK_EVERY_MS);
+      await stageSleep(stage);
     await worker.end('SIGTERM');
   }
 }
@@ -115,15 +114,21 @@ async function nothingUnknown(
       const open = counts.received + counts.authorizing + counts['authorization-unknown'] + unannounced;
       if (open === 0) return;
       show(open);
-      await sleep(LOOK_EVERY_MS);
+      await stageSleep(stage);
     }
   } finally {
     await history.close();
   }
 }
 
+/** Rejects as soon as the stage is struck, so that nothing goes on behind a Ctrl-C. */
+function stageSleep({ gone }: DemoStage): Promise<void> {
+  return sleep(LOOK_EVERY_MS, undefined, { signal: gone });
+}
+
 async function until(
   condition: () => boolean,
+  stage: DemoStage,
   sightings: Sightings,
   doing: string,
   show: (done: number, doing: string) => void,
@@ -131,7 +136,7 @@ async function until(
 ): Promise<void> {
   while (!condition() && performance.now() - sightings.lastNewsMs < PATIENCE_MS) {
     show(total - sightings.missing, doing);
-    await sleep(LOOK_EVERY_MS);
+    await stageSleep(stage);
   }
   show(
     total - sightings.missing,
@@ -150,7 +155,7 @@ async function publish(
   });
   const sliceLength = Math.max(1, Math.ceil((orders.length * SLICE_MS) / (PUBLISH_SECONDS * 1_000)));
   try {
-    for (let from = 0; from < orders.length; from += sliceLength) {
+    for (let from = 0; from < orders.length && !stage.gone.aborted; from += sliceLength) {
       const pause = sleep(SLICE_MS);
       await Promise.all(
         orders.slice(from, from + sliceLength).map(async (order) => {

@@ -20,6 +20,8 @@ export interface DemoStage {
   readonly observer: BrokerObserver;
   /** Resolves when the worker takes in orders. */
   startWorker(): Promise<DemoProcess>;
+  /** Aborted when the stage is being struck: nothing may start or wait on it any more. */
+  readonly gone: AbortSignal;
   /** Takes everything away again. */
   strike(): Promise<void>;
 }
@@ -38,7 +40,9 @@ export async function setUpStage(
   sight: DemoSight,
 ): Promise<DemoStage> {
   const undo: (() => Promise<unknown>)[] = [];
+  const striking = new AbortController();
   const strike = async (): Promise<void> => {
+    striking.abort();
     for (const step of undo.reverse()) await step();
     undo.length = 0;
   };
@@ -93,7 +97,9 @@ export async function setUpStage(
       ordersQueue,
       environment,
       observer,
+      gone: striking.signal,
       async startWorker() {
+        striking.signal.throwIfAborted();
         const env = { ...process.env, ...environment };
         const worker = startProcess(['worker'], { env, outputFile: join(folder, 'worker.log') });
         undo.push(() => worker.end('SIGKILL'));

@@ -5,6 +5,7 @@ import pg from 'pg';
 import { openOrderHistory, type PostgresOrderHistory } from '../../src/adapters/postgres/order-history.ts';
 import type { PostgresOrderBook } from '../../src/adapters/postgres/order-book.ts';
 import { claim, newTerms, outcome } from '../conformance/order-book.ts';
+import { collectingLog } from '../gateway/collecting-log.ts';
 import type { TestDatabase } from '../support/services.ts';
 import { migratedDatabase, openBook, quietLog } from './test-book.ts';
 
@@ -69,6 +70,19 @@ describe('the history of orders', () => {
     ]);
     assert.match(shown?.events.at(-1)?.alarm ?? '', /it is voided/);
     assert.ok(shown?.events.every(({ worker }) => worker === book.worker));
+  });
+
+  it('says every alarm in the log, once, with the order', async () => {
+    const log = collectingLog();
+    const watched = await openBook(database.url, { log });
+    const { terms } = await claim(watched);
+    await outcome(watched, terms, 1, { kind: 'approved', reference: `ref-${terms.orderId}` });
+    const late = { kind: 'declined', reason: 'card_declined', class: 'hard', code: 'lost_card' } as const;
+    const { alarm } = await outcome(watched, terms, 1, late);
+    await watched.close({ deadlineMs: 1_000 });
+    assert.notEqual(alarm, undefined);
+    const alarms = log.lines.filter(({ level }) => level === 'error').map(({ fields }) => fields);
+    assert.deepEqual(alarms, [{ orderId: terms.orderId, alarm, step: 'outcome' }]);
   });
 
   it('shows one attempt a generation, each with its own key and reference', async (t) => {

@@ -192,8 +192,16 @@ export class PostgresOrderBook implements OrderBook {
       return;
     }
     this.#queue.giveBack(fact);
+    this.#raiseAlarm(fact, answer);
     const restless = `order ${fact.orderId} is changed by others all the time`;
     fact.answer(answer === 'overtaken' ? unusable(restless) : answer);
+  }
+
+  /** Here and nowhere else, so that no alarm depends on who brought the fact; it is in the order's history as well. */
+  #raiseAlarm({ orderId, fact }: WaitingFact, answer: Result | Error): void {
+    if (answer === 'overtaken' || answer instanceof Error || answer.alarm === undefined) return;
+    const { alarm } = answer;
+    this.#options.log.error({ orderId, alarm, step: fact.kind }, 'alarm: a person should look at this order');
   }
 
   #late({ orderId, fact }: WaitingFact): Error {
