@@ -53,7 +53,8 @@ export function decideReplay(
 
 /** base * factor^replaysSoFar, saturating at the cap: an exponent of 10^6 gives the cap, never 0, NaN or Infinity. */
 export function backoffCeilingMs(rule: BackoffRule, replaysSoFar: number): number {
-  const growth = (rule.factor ?? 2) ** Math.max(replaysSoFar, 0);
+  // Finite, because a base of 0 times Infinity would be NaN.
+  const growth = Math.min(Number.MAX_VALUE, (rule.factor ?? 2) ** Math.max(replaysSoFar, 0));
   return Math.max(SHORTEST_DELAY_MS, Math.min(rule.capMs, rule.baseMs * growth));
 }
 

@@ -100,6 +100,7 @@ describe('replay policy', () => {
   it('grows by its factor, up to the cap', () => {
     const rule = { baseMs: 1_000, factor: 5, capMs: 3_600_000, maxReplays: Infinity };
     const ceilings = [0, 1, 2, 3, 4, 5, 6, 1e6].map((replays) => backoffCeilingMs(rule, replays));
+    assert.equal(backoffCeilingMs({ ...rule, baseMs: 0 }, 1e6), 1);
     assert.deepEqual(ceilings, [1_000, 5_000, 25_000, 125_000, 625_000, 3_125_000, 3_600_000, 3_600_000]);
   });
 });
