@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { progress, projectFolder, run } from './run.mjs';
 
@@ -54,18 +54,33 @@ function dependenciesMatch() {
 async function build() {
   if (isBuilt()) return;
   progress('building');
+  // An incremental build knows what it wrote, but not what was deleted since.
+  if (
+    !sourceFiles()
+      .map(outputOf)
+      .every((path) => existsSync(path))
+  )
+    rmSync(buildRecord, { force: true });
   const compiler = inProject('node_modules', 'typescript', 'bin', 'tsc');
   // No output from sources with errors: what is older than its source is built again, and fails again.
   const args = [compiler, '-p', 'tsconfig.json', '--noEmitOnError'];
   if ((await run(process.execPath, args)) !== 0) throw new Error('the build failed; its messages are above');
 }
 
+const buildRecord = inProject('dist', 'tsconfig.tsbuildinfo');
+
 function isBuilt() {
-  const sources = [...filesBelow('src'), ...filesBelow('test')].filter((path) => path.endsWith('.ts'));
-  const outputs = sources.map(outputOf);
-  if (!outputs.every((path) => existsSync(path))) return false;
-  const newestInput = Math.max(...[...sources, inProject('tsconfig.json')].map(changedAtMs));
-  return newestInput <= Math.min(...outputs.map(changedAtMs));
+  const isForOtherOptions =
+    existsSync(buildRecord) && changedAtMs(buildRecord) < changedAtMs(inProject('tsconfig.json'));
+  if (isForOtherOptions) return false;
+  return sourceFiles().every((source) => {
+    const output = outputOf(source);
+    return existsSync(output) && changedAtMs(source) <= changedAtMs(output);
+  });
+}
+
+function sourceFiles() {
+  return [...filesBelow('src'), ...filesBelow('test')].filter((path) => path.endsWith('.ts'));
 }
 
 /** The JavaScript file that the compiler makes of a TypeScript file; both paths are absolute. */
