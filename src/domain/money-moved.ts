@@ -35,8 +35,6 @@ export type MoneyVerdict =
   /** The gateway named money that does not fit the order: another amount, currency, order, or more than one hold. */
   | { readonly kind: 'contradicted'; readonly reason: string; readonly reference: string | undefined };
 
-export type MoneyVerdictKind = MoneyVerdict['kind'];
-
 interface Denial {
   readonly reason: string;
   /** false: its card data was unusable, the gateway was never asked. */
