@@ -4,6 +4,7 @@ import { addConfigCommand } from './commands/config.ts';
 import { addDemoCommand } from './commands/demo.ts';
 import { addMigrateCommand } from './commands/migrate.ts';
 import { addOrdersCommand } from './commands/orders.ts';
+import { addSchemaCommand } from './commands/schema.ts';
 import { addSimulatorCommand } from './commands/simulator.ts';
 import { addWorkerCommand } from './commands/worker.ts';
 import type { CommandContext } from './context.ts';
@@ -27,7 +28,8 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
   }
 }
 
-function createProgram(context: CommandContext, version: string): Command {
+/** All commands, each with its options; nothing is run. */
+export function createProgram(context: CommandContext, version: string): Command {
   const program = new Command('cardauth')
     .description("Authorizes each order's credit card at most once, and loses none.")
     .version(version)
@@ -48,6 +50,7 @@ function createProgram(context: CommandContext, version: string): Command {
   addOrdersCommand(program, context);
   addAuditCommand(program, context);
   addConfigCommand(program, context);
+  addSchemaCommand(program, context);
   addSimulatorCommand(program, context);
   addDemoCommand(program, context);
   return program;

@@ -19,6 +19,7 @@ describe('cardauth', () => {
     const commands = (stdout: string) => [...stdout.matchAll(/^ {2}([a-z]+) .*$/gm)].map(([, name]) => name);
     assert.deepEqual(commands((await cli(['--help'])).stdout), [
       'config',
+      'schema',
       'help',
       'cardauth',
       'cardauth',

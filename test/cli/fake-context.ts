@@ -1,7 +1,10 @@
+import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
+import type { Command } from 'commander';
 import type { Parts } from '../../src/cli/parts.ts';
-import { runCli } from '../../src/cli/run.ts';
+import { createProgram, runCli } from '../../src/cli/run.ts';
 import { createTerminal } from '../../src/cli/terminal.ts';
+import { assertDocumentedJson } from './documented-json.ts';
 
 export interface CliRun {
   readonly exitCode: number;
@@ -19,7 +22,10 @@ export interface CliWorld {
   readonly interrupt?: AbortSignal;
 }
 
-/** Runs a command line in this process, against files, streams and parts of the test's own. */
+/**
+ * Runs a command line in this process, against files, streams and parts of the test's own. What it prints under
+ * `--json` is held against the command's schema.
+ */
 export async function cli(args: readonly string[], world: CliWorld = {}): Promise<CliRun> {
   const { parts = {}, env = {}, files = {}, stdin = '', isTTY = false } = world;
   const interrupt = world.interrupt ?? new AbortController().signal;
@@ -54,7 +60,26 @@ export async function cli(args: readonly string[], world: CliWorld = {}): Promis
       release: () => undefined,
     }),
   });
+  await assertDocumentedJson(args, stdout);
   return { exitCode, stdout, stderr };
+}
+
+/** Every command there is, to be looked at and not run: as if every part were there. */
+export function wholeProgram(): Command {
+  const everyPart: Parts = new Proxy({}, { get: () => () => assert.fail('no command is run') });
+  const notRun = (): never => assert.fail('no command is run');
+  const terminal = createTerminal({ stdout: { write: notRun }, stderr: { write: notRun }, env: {} });
+  const context = {
+    parts: everyPart,
+    terminal,
+    env: {},
+    readFile: notRun,
+    openInput: notRun,
+    newMessageId: notRun,
+    interruption: notRun,
+    exitWith: notRun,
+  };
+  return createProgram(context, '1.2.3');
 }
 
 /** Variables without which a worker does not start. */

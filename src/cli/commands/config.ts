@@ -2,6 +2,7 @@ import { Option } from 'commander';
 import { addConfigOptions, configFor, configSources, type ConfigOptions } from '../configuration.ts';
 import type { AddCommand, CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { printJson } from '../json-outputs.ts';
 
 type ShowFlags = ConfigOptions & { readonly json?: true };
 
@@ -46,7 +47,8 @@ async function show(context: CommandContext, options: ShowFlags): Promise<void> 
     ...setting,
     value: setting.value ?? null,
   }));
-  context.terminal.out(options.json === true ? `${JSON.stringify(shown)}\n` : settingsTable(loaded.settings));
+  if (options.json === true) printJson(context.terminal, 'config show', shown);
+  else context.terminal.out(settingsTable(loaded.settings));
   if (loaded.ok) return;
   context.terminal.err(`\n${problemsText(loaded.problems)}`);
   context.exitWith(exitCodes.configuration);

@@ -1,6 +1,7 @@
 import { addConfigOptions, configFor, type ConfigOptions } from '../configuration.ts';
 import type { AddCommand, CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { printJson } from '../json-outputs.ts';
 import type { MigrationState, Migrations } from '../parts.ts';
 
 type MigrateOptions = ConfigOptions & { readonly json?: true };
@@ -20,7 +21,8 @@ export const addMigrateCommand: AddCommand = (program, context) => {
     .addHelpText('after', '\nExample:\n  cardauth migrate up\n')
     .action(async (options: MigrateOptions) => {
       const { applied } = await (await open(options)).up();
-      context.terminal.out(options.json === true ? `${JSON.stringify({ applied })}\n` : appliedText(applied));
+      if (options.json === true) printJson(context.terminal, 'migrate up', { applied });
+      else context.terminal.out(appliedText(applied));
     });
   addConfigOptions(migrate.command('status'))
     .description('Shows which migrations are applied and which are missing. Changes nothing.')
@@ -42,9 +44,8 @@ function showStatus(context: CommandContext, state: MigrationState, asJson: bool
     ...applied.map((name) => `applied  ${name}\n`),
     ...pending.map((name) => `pending  ${name}\n`),
   ];
-  context.terminal.out(
-    asJson ? `${JSON.stringify({ applied, pending, problem: problem ?? null })}\n` : lines.join(''),
-  );
+  if (asJson) printJson(context.terminal, 'migrate status', { applied, pending, problem: problem ?? null });
+  else context.terminal.out(lines.join(''));
   if (problem === undefined) return;
   context.terminal.err(`cardauth: ${problem}\n`);
   context.exitWith(exitCodes.failed);

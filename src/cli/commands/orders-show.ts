@@ -2,6 +2,7 @@ import type { EventView, OrderView } from '../../ops/show-order.ts';
 import { addConfigOptions, configFor, type ConfigOptions } from '../configuration.ts';
 import type { AddCommand } from '../context.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
+import { printJson } from '../json-outputs.ts';
 
 type ShowFlags = ConfigOptions & { readonly json?: true };
 
@@ -24,7 +25,8 @@ export const addShowCommand: AddCommand = (orders, context) => {
         const order = await showOrder(history, orderId);
         if (order === undefined)
           throw new CommandError(exitCodes.failed, `nothing is known of order ${orderId}`);
-        context.terminal.out(options.json === true ? `${JSON.stringify(order)}\n` : orderText(order));
+        if (options.json === true) printJson(context.terminal, 'orders show', order);
+        else context.terminal.out(orderText(order));
       } finally {
         await history.close();
       }

@@ -1,0 +1,60 @@
+/**
+ * Everything that a command prints under `--json`. One zod schema is the source of the value's type, of the published
+ * JSON Schema (`cardauth schema`, schemas/cli.json) and of the check that the tests make.
+ *
+ * To add one:
+ * 1. Export a `z.object` for it, with a `description`: in src/ops beside the function that makes the value, or in
+ *    src/cli/json for what only the command line knows. Type the value with `z.infer`.
+ * 2. Add its line below, under the command's name without `cardauth`.
+ * 3. Print it with `printJson(context.terminal, '<name>', value)`.
+ * 4. `npx cardauth schema --all > schemas/cli.json`.
+ * Every run of `cli([..., '--json'])` in the tests is then held against the schema, and a command that has `--json`
+ * and no line here fails test/cli/json-outputs.test.ts.
+ *
+ * The rules of the values: camelCase; amounts in minor units as text (64 bits); times in ISO 8601, durations in
+ * milliseconds with `Ms` in the name; what is not known is null, not absent; lists come with the cursor of the next page
+ * where there are pages. Fields are only ever added, so the schemas allow more than they name.
+ */
+import type * as z from 'zod';
+import type { Terminal } from './terminal.ts';
+
+/** `document`: one JSON value; `lines`: NDJSON, one value a line. */
+export interface JsonOutput {
+  readonly form: 'document' | 'lines';
+  readonly schema: () => Promise<z.ZodType>;
+}
+
+export const jsonOutputs = {
+  'config show': document(async () => (await import('./json/config.ts')).shownSettings),
+  demo: document(async () => (await import('./json/demo.ts')).demoResult),
+  'migrate status': document(async () => (await import('./json/migrate.ts')).migrationStatus),
+  'migrate up': document(async () => (await import('./json/migrate.ts')).migrationsApplied),
+  'orders publish': document(async () => (await import('./json/orders.ts')).publishSummary),
+  'orders show': document(async () => (await import('../ops/show-order.ts')).orderView),
+} satisfies Readonly<Record<string, JsonOutput>>;
+
+export type JsonOutputName = keyof typeof jsonOutputs;
+
+/** What may be printed under a name. */
+export type JsonValue<Name extends JsonOutputName> = DeepReadonly<
+  z.output<Awaited<ReturnType<(typeof jsonOutputs)[Name]['schema']>>>
+>;
+
+export function allJsonOutputs(): readonly (readonly [name: string, output: JsonOutput])[] {
+  return Object.entries(jsonOutputs);
+}
+
+/** One line on stdout: the whole document, or one value of a stream. */
+export function printJson<Name extends JsonOutputName>(
+  terminal: Terminal,
+  _name: Name,
+  value: JsonValue<Name>,
+): void {
+  terminal.out(`${JSON.stringify(value)}\n`);
+}
+
+type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T;
+
+function document<Schema extends z.ZodType>(schema: () => Promise<Schema>) {
+  return { form: 'document', schema } as const;
+}
