@@ -78,7 +78,7 @@ function claimNextTry(order: StoredOrder, context: DecisionContext): Decision {
 }
 
 /** Milliseconds for which somebody else's claim is still to be respected. */
-function leaseLeftMs(attempt: Attempt, context: DecisionContext): number {
+export function leaseLeftMs(attempt: Attempt, context: DecisionContext): number {
   if (attempt.leaseUntilMs === undefined) return 0;
   // Its own earlier claim: a worker asks again only after that run has ended. The key makes a late answer harmless.
   if (attempt.owner === context.worker) return 0;

@@ -57,6 +57,10 @@ export type NextStep =
       readonly detail: string;
     }
   | { readonly step: 'park'; readonly reason: DecisionParkReason; readonly detail: string }
+  /** An operator asked for what would be wrong; nothing was changed. */
+  | { readonly step: 'refused'; readonly because: string }
+  /** The same command did this to the order before; nothing was changed. */
+  | { readonly step: 'done-before' }
   | { readonly step: 'nothing' };
 
 export interface Decision {
@@ -82,4 +86,8 @@ export function parkForReview(detail: string): NextStep {
 export function conflict(order: StoredOrder): Decision {
   const detail = `order ${order.orderId} is stored with other content; the stored order is unchanged`;
   return unchanged(order, { step: 'park', reason: 'order_conflict', detail });
+}
+
+export function refused(order: StoredOrder | undefined, because: string): Decision {
+  return unchanged(order, { step: 'refused', because });
 }

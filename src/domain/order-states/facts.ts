@@ -1,5 +1,5 @@
 import type { OrderTerms } from '../order.ts';
-import type { AuthorizationOutcome, InquiryOutcome, VoidOutcome } from '../outcome.ts';
+import type { Approved, AuthorizationOutcome, InquiryOutcome, VoidOutcome } from '../outcome.ts';
 import type { TerminalStatus } from './stored-order.ts';
 
 /** What was learned about an order. */
@@ -19,14 +19,18 @@ export type OrderFact =
   | { readonly kind: 'notified'; readonly generation: number; readonly status: TerminalStatus }
   /** The message was handed to a person. */
   | { readonly kind: 'parked'; readonly reason: string }
-  /** The resolver comes by. */
-  | { readonly kind: 'resolve' }
-  /** What the gateway said of `generation` when it was asked; `inquiry`: which place of the schedule that was. */
+  /** The resolver comes by; `atOnce`: an operator, who does not wait for the order to be due. */
+  | { readonly kind: 'resolve'; readonly atOnce?: true }
+  /**
+   * What the gateway said of `generation` when it was asked; `inquiry`: which place of the schedule that was. `by`: an
+   * operator asked, which uses no place of the schedule up.
+   */
   | {
       readonly kind: 'inquired';
       readonly generation: number;
       readonly inquiry: number;
       readonly outcome: InquiryOutcome;
+      readonly by?: OperatorAct;
     }
   /** What came of giving the hold `reference` back. */
   | {
@@ -34,7 +38,33 @@ export type OrderFact =
       readonly generation: number;
       readonly reference: string;
       readonly outcome: VoidOutcome;
-    };
+    }
+  /** An operator has evidence of what became of `generation`, where nobody else can say. */
+  | {
+      readonly kind: 'settled';
+      readonly generation: number;
+      readonly as: Approved | { readonly kind: 'declined' };
+      /** The gateway was asked and does not contradict; otherwise it could not be asked. */
+      readonly isCheckedAtGateway: boolean;
+      readonly by: OperatorAct;
+    }
+  /** An operator wants the order tried again, as the next generation; the gateway was asked and holds nothing for it. */
+  | { readonly kind: 'reopened'; readonly generation: number; readonly by: OperatorAct }
+  /** An operator wants the decision announced, whether it was before or not. */
+  | { readonly kind: 'resend'; readonly by: OperatorAct };
+
+/** Who had something done to an order and why: recorded together with what it changed. */
+export interface OperatorAct {
+  /** Of the command that the operator gave; together with the order it makes a repetition known. */
+  readonly commandId: string;
+  readonly actor: string;
+  readonly reason: string;
+}
+
+/** The operator behind a fact; undefined when it was learned by a worker. */
+export function operatorOf(fact: OrderFact): OperatorAct | undefined {
+  return 'by' in fact ? fact.by : undefined;
+}
 
 export type OutcomeFact = Extract<OrderFact, { kind: 'outcome' }>;
 export type InquiryFact = Extract<OrderFact, { kind: 'inquired' }>;

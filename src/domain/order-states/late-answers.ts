@@ -26,15 +26,22 @@ export function hearBetweenTries(
 }
 
 /** A late answer to an earlier try; no generation but the current one can be claimed. */
-export function hearOfOtherGeneration(order: StoredOrder, fact: OutcomeFact | InquiryFact): Decision {
+export function hearOfOtherGeneration(
+  order: StoredOrder,
+  fact: OutcomeFact | InquiryFact,
+  context: DecisionContext,
+): Decision {
   const { outcome, generation } = fact;
   const money = outcome.kind === 'approved' || outcome.kind === 'contradicted' ? outcome : undefined;
   const when = `for generation ${generation}, when generation ${order.generation} had begun`;
   const alarm = money && `${moneyHeard(money)} came ${when}`;
   switch (order.status) {
     case 'ready-to-ship':
-    case 'denied':
       return unchanged(order, { step: 'announce' }, alarm);
+    case 'denied':
+      return order.attempt === undefined
+        ? unchanged(order, { step: 'announce' }, alarm)
+        : hearAfterDenial(order, order.attempt, outcome, { step: 'announce' }, context);
     case 'review':
       return money
         ? hearInReview(order, money)

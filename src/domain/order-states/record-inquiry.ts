@@ -11,7 +11,7 @@ import {
   hearOfOtherGeneration,
   neverClaimed,
 } from './late-answers.ts';
-import { isAskedAbout } from './resolve.ts';
+import { isAskedAbout, isAskedAboutAtOnce } from './resolve.ts';
 import { keyIsTooOld, soonMs, waitMs } from './schedule.ts';
 import { settle } from './settle.ts';
 import type { Attempt, StoredOrder } from './stored-order.ts';
@@ -24,8 +24,9 @@ export function recordInquiry(
   context: DecisionContext,
 ): Decision {
   const { outcome } = fact;
+  if (order !== undefined && fact.generation !== order.generation)
+    return hearOfOtherGeneration(order, fact, context);
   if (order?.attempt === undefined) return neverClaimed(order, outcome);
-  if (fact.generation !== order.generation) return hearOfOtherGeneration(order, fact);
   switch (order.status) {
     case 'ready-to-ship':
       return unchanged(order, announceUnlessNotified(order), contradictionOfApproval(order, outcome));
@@ -39,8 +40,8 @@ export function recordInquiry(
     case 'review':
       break;
   }
-  if (order.status === 'review' && !isAskedAbout(order))
-    return hearInReview(order, outcome, { step: 'nothing' });
+  const isAsked = fact.by === undefined ? isAskedAbout(order) : isAskedAboutAtOnce(order);
+  if (order.status === 'review' && !isAsked) return hearInReview(order, outcome, { step: 'nothing' });
   switch (outcome.kind) {
     case 'approved':
     case 'declined':
@@ -56,10 +57,11 @@ export function recordInquiry(
 function askAgain(
   order: StoredOrder,
   attempt: Attempt,
-  { inquiry, outcome }: InquiryFact & { readonly outcome: Undecided | Unanswered },
+  { inquiry, outcome, by }: InquiryFact & { readonly outcome: Undecided | Unanswered },
   context: DecisionContext,
 ): Decision {
   const nothing = { step: 'nothing' } as const;
+  if (by !== undefined) return unchanged(order, nothing);
   if (inquiry !== attempt.inquiries || attempt.resolveDueMs === undefined) return unchanged(order, nothing);
   if (outcome.kind === 'unanswered') {
     const resolveDueMs = context.nowMs + soonMs(inquiry, outcome, context);

@@ -27,8 +27,9 @@ export function recordOutcome(
   fact: OutcomeFact,
   context: DecisionContext,
 ): Decision {
+  if (order !== undefined && fact.generation !== order.generation)
+    return hearOfOtherGeneration(order, fact, context);
   if (order?.attempt === undefined) return neverClaimed(order, fact.outcome);
-  if (fact.generation !== order.generation) return hearOfOtherGeneration(order, fact);
   switch (order.status) {
     case 'received':
       if (order.attempt.state === 'declined') return hearBetweenTries(order, fact.outcome, context);
