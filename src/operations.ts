@@ -2,6 +2,7 @@
  * What the operators' commands need of the adapters, put together: the composition root beside app.ts, which is the
  * worker's. Each part opens its own connections and is closed by whoever opened it.
  */
+import { openAuditTrail as openTrail } from './adapters/postgres/audit-trail.ts';
 import { migrateUp, migrationStatus } from './adapters/postgres/migrate.ts';
 import { openOrderHistory as openHistory } from './adapters/postgres/order-history.ts';
 import { BrokerConnection } from './adapters/rabbitmq/connection.ts';
@@ -10,6 +11,7 @@ import { parseAmqpUrls } from './adapters/rabbitmq/endpoint.ts';
 import { Publisher } from './adapters/rabbitmq/publisher.ts';
 import type { Config } from './config/config.ts';
 import { secretTexts } from './config/secrets.ts';
+import type { AuditTrail } from './ports/audit-trail.ts';
 import type { Log } from './ports/log.ts';
 import type { OrderHistory } from './ports/order-history.ts';
 import type { OrderPublisher } from './ports/order-publisher.ts';
@@ -31,6 +33,10 @@ export function openOrderHistory(
   config: Pick<Config, 'database'>,
 ): OrderHistory & { close(): Promise<void> } {
   return openHistory({ databaseUrl: config.database.url.reveal(), log: logOnStderr(config) });
+}
+
+export function openAuditTrail(config: Pick<Config, 'database'>): AuditTrail & { close(): Promise<void> } {
+  return openTrail({ databaseUrl: config.database.url.reveal(), log: logOnStderr(config) });
 }
 
 /** Rejects with a RetriableError of class `publisher_unavailable` when no broker answers within five seconds. */

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { addAuditCommand } from './commands/audit.ts';
 import { addConfigCommand } from './commands/config.ts';
 import { addDemoCommand } from './commands/demo.ts';
 import { addMigrateCommand } from './commands/migrate.ts';
@@ -45,6 +46,7 @@ function createProgram(context: CommandContext, version: string): Command {
   addWorkerCommand(program, context);
   addMigrateCommand(program, context);
   addOrdersCommand(program, context);
+  addAuditCommand(program, context);
   addConfigCommand(program, context);
   addSimulatorCommand(program, context);
   addDemoCommand(program, context);

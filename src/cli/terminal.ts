@@ -1,4 +1,4 @@
-import { maskCardNumbers } from '../telemetry/card-numbers.ts';
+import { maskCardNumbers } from '../domain/card-numbers.ts';
 
 /** Where a command prints: data on stdout, everything for people on stderr. */
 export interface Terminal {

@@ -49,6 +49,8 @@ export interface Config {
     readonly retryLevelsMs: readonly number[];
     readonly drainMs: number;
   };
+  /** Who changes something by a command; undefined: whoever runs it. */
+  readonly operator: { readonly actor: string | undefined };
   readonly transport: { readonly allowPlaintext: boolean };
   /** Port 0: no health server. */
   readonly http: { readonly host: string; readonly port: number };
@@ -167,6 +169,7 @@ const parts: { readonly [G in Group]: z.ZodType<Config[G]> } = {
     retryLevelsMs: Object.freeze(topology.CARDAUTH_RETRY_LEVELS_MS),
     drainMs: topology.CARDAUTH_DRAIN_MS,
   })),
+  operator: groups.operator.transform((operator) => ({ actor: operator.CARDAUTH_ACTOR })),
   transport: groups.transport.transform((transport) => ({
     allowPlaintext: transport.CARDAUTH_ALLOW_PLAINTEXT,
   })),

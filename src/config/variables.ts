@@ -255,6 +255,18 @@ export const groups = {
     }),
   }),
 
+  operator: z.object({
+    CARDAUTH_ACTOR: variable(
+      matching(/^(?=.*\S)[^\p{Cc}\p{Zl}\p{Zp}]{1,200}$/u, 'is not 1-200 printable characters').optional(),
+      {
+        fallback: 'your user name and host',
+        rule: '1-200 printable characters',
+        description: 'Who gives the commands that change something: the name that the audit log keeps.',
+        example: 'anna@ops-1',
+      },
+    ),
+  }),
+
   transport: z.object({
     CARDAUTH_ALLOW_PLAINTEXT: variable(flag, {
       default: 'false',
@@ -305,6 +317,7 @@ export const environment = z.object({
   ...groups.gateway.shape,
   ...groups.orders.shape,
   ...groups.topology.shape,
+  ...groups.operator.shape,
   ...groups.transport.shape,
   ...groups.http.shape,
   ...groups.log.shape,

@@ -41,6 +41,8 @@ export async function cli(args: readonly string[], world: CliWorld = {}): Promis
     readFile,
     openInput: (path) => Readable.from([Buffer.from(path === '-' ? stdin : readFile(path))]),
     newMessageId: () => 'message-id',
+    nowMs: Date.now,
+    userAtHost: () => 'anna@ops-1',
     interruption: () => ({
       signal: interrupt,
       exitCode: () => (interrupt.aborted ? 130 : undefined),

@@ -49,10 +49,15 @@ async function commitDespiteCollisions(
     try {
       return await commitTogether(database, facts, terms);
     } catch (error) {
-      const again = error instanceof RefusedByDatabase && error.isTransient && collisions < MOST_COLLISIONS;
-      if (!again) throw error;
+      if (!isCollision(error) || collisions === MOST_COLLISIONS) throw error;
     }
   }
+}
+
+/** Another transaction was in the way, or has just carried out the same command: that is found when it is read again. */
+function isCollision(error: unknown): boolean {
+  if (!(error instanceof RefusedByDatabase)) return false;
+  return error.isTransient || error.constraint === 'audit_log_command_once';
 }
 
 const REFERENCE_KEYS = ['orders_gateway_reference_key', 'attempts_gateway_reference_key'];

@@ -28,7 +28,13 @@ export interface Statement {
   readonly text: string;
 }
 
-/** A few connections for statements that are each a transaction of their own. */
+/** Asks within a transaction. */
+export type Query = <Row extends object>(statement: Statement, values: readonly unknown[]) => Promise<Row[]>;
+
+const BEGIN = { name: 'begin', text: 'begin' };
+const COMMIT = { name: 'commit', text: 'commit' };
+
+/** A few connections; each statement is a transaction of its own, unless several are made one. */
 export class Database {
   readonly #pool: pg.Pool;
   readonly #clients = new Set<pg.Client>();
@@ -71,9 +77,7 @@ export class Database {
   }
 
   async query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    const client = await this.#pool.connect().catch((error: unknown) => {
-      throw fromDatabase(error);
-    });
+    const client = await this.#connect();
     let broken = true;
     try {
       const { rows } = await client.query<Row>({ ...statement, values: [...values] });
@@ -84,6 +88,39 @@ export class Database {
       throw fromDatabase(error);
     } finally {
       client.release(broken);
+    }
+  }
+
+  /**
+   * What `work` asks of the database, as one transaction: committed when it resolves. When it rejects, the connection
+   * is given up, and with it the transaction.
+   */
+  async transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    const client = await this.#connect();
+    const query: Query = async <Row extends object>(statement: Statement, values: readonly unknown[]) => {
+      try {
+        return (await client.query<Row>({ ...statement, values: [...values] })).rows;
+      } catch (error) {
+        throw fromDatabase(error);
+      }
+    };
+    let broken = true;
+    try {
+      await query(BEGIN, []);
+      const result = await work(query);
+      await query(COMMIT, []);
+      broken = false;
+      return result;
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    try {
+      return await this.#pool.connect();
+    } catch (error) {
+      throw fromDatabase(error);
     }
   }
 

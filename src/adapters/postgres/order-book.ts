@@ -11,12 +11,13 @@
  * `apply` is answered by its deadline, also when the database accepts and never answers; whether the fact was
  * recorded is unknown then, and it is safe to bring it again.
  */
-import { INQUIRY_WAITS_MS, type Decision, type OrderFact } from '../../domain/order-states.ts';
+import { operatorCommand, type OperatorCommand } from '../../domain/audit.ts';
+import { INQUIRY_WAITS_MS, type OrderFact } from '../../domain/order-states.ts';
 import type { OrderId } from '../../domain/order.ts';
 import type { SoftDeclineRetry } from '../../domain/soft-declines.ts';
 import type { Availability } from '../../ports/availability.ts';
 import type { Log } from '../../ports/log.ts';
-import type { OrderBook } from '../../ports/order-book.ts';
+import type { AppliedFact, OrderBook } from '../../ports/order-book.ts';
 import type { Clock } from '../../topology/clock.ts';
 import { RetriableError } from '../../topology/errors.ts';
 import { commitFacts } from './commit-facts.ts';
@@ -112,9 +113,10 @@ export class PostgresOrderBook implements OrderBook {
     this.#watch.start();
   }
 
-  apply(orderId: OrderId, fact: OrderFact): Promise<Decision> {
+  /** Throws a RangeError on a command that is none. */
+  apply(orderId: OrderId, fact: OrderFact, command?: OperatorCommand): Promise<AppliedFact> {
     if (this.#whenEmpty !== undefined) return Promise.reject(unusable('the order book is closing'));
-    const waiting = new WaitingFact({ orderId, fact });
+    const waiting = new WaitingFact({ orderId, fact, command: command && operatorCommand(command) });
     waiting.expireAfter(this.#options.clock, this.#deadlineMs, () => this.#late(waiting));
     this.#queue.add(waiting);
     this.#commitSoon();

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { maskCardNumbers } from '../../src/telemetry/card-numbers.ts';
-import { testCards } from './test-cards.ts';
+import { maskCardNumbers } from '../../src/domain/card-numbers.ts';
+import { testCards } from '../telemetry/test-cards.ts';
 
 /** All digits of a text, whatever stands between them. */
 function digitsOf(text: string): string {
