@@ -182,7 +182,6 @@ function goOn(values: OrderValues, decision: Decision, emit: Emit): void {
     case 'inquire':
     case 'void':
     case 'refused':
-    case 'done-before':
     case 'nothing':
       throw new Error(`bug: nothing follows for order ${order.orderId}, which is ${order.status}`);
   }

@@ -30,8 +30,7 @@ import { resolve, resolveAtOnce } from './order-states/resolve.ts';
 import type { StoredOrder } from './order-states/stored-order.ts';
 
 export type { Decision, DecisionContext, NextStep } from './order-states/decision.ts';
-export { operatorOf } from './order-states/facts.ts';
-export type { OperatorAct, OrderFact } from './order-states/facts.ts';
+export type { OrderFact } from './order-states/facts.ts';
 export { INQUIRY_WAITS_MS } from './order-states/schedule.ts';
 export { isTerminal } from './order-states/stored-order.ts';
 export type {

@@ -2,7 +2,6 @@ import {
   decide,
   INQUIRY_WAITS_MS,
   type DecisionContext,
-  type OperatorAct,
   type OrderFact,
   type StoredOrder,
 } from '../../src/domain/order-states.ts';
@@ -86,17 +85,15 @@ export function inquired(outcome: InquiryOutcome, inquiry: number, generation = 
   return { kind: 'inquired', generation, inquiry, outcome };
 }
 
-export const BY: OperatorAct = { commandId: 'command-1', actor: 'ops@host', reason: 'seen in the dashboard' };
-
 /** An operator's word that the order was approved under `reference`, or, without one, declined. */
 export function settled(reference: string | undefined, generation = 1): OrderFact {
   const as =
     reference === undefined ? ({ kind: 'declined' } as const) : ({ kind: 'approved', reference } as const);
-  return { kind: 'settled', generation, as, isCheckedAtGateway: true, by: BY };
+  return { kind: 'settled', generation, as, isCheckedAtGateway: true };
 }
 
 export function reopened(generation = 1): OrderFact {
-  return { kind: 'reopened', generation, by: BY };
+  return { kind: 'reopened', generation };
 }
 
 export function voided(outcome: VoidOutcome, reference: string, generation = 1): OrderFact {

@@ -11,7 +11,6 @@ import {
 } from '../../src/domain/order-states.ts';
 import type { AuthorizationOutcome, InquiryOutcome, VoidOutcome } from '../../src/domain/outcome.ts';
 import {
-  BY,
   inquired,
   KEY_REUSED,
   KEY_WINDOW_MS,
@@ -226,12 +225,12 @@ function factOf(
       // The gateway was asked first.
       return requests.some((request) => holdsMoney(request, givenBack)) ? undefined : reopened(generation);
     case 'operator resends':
-      return { kind: 'resend', by: BY };
+      return { kind: 'resend' };
     case 'operator looks':
       return { kind: 'resolve', atOnce: true };
     case 'operator asked': {
       const fact = inquired(event.outcome, order?.attempt?.inquiries ?? 0, generation);
-      return fact.kind === 'inquired' ? { ...fact, by: BY } : fact;
+      return fact.kind === 'inquired' ? { ...fact, atOnce: true } : fact;
     }
     case 'worker dies':
     case 'time passes':

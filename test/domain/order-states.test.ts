@@ -10,7 +10,7 @@ import {
   type OrderFact,
   type StoredOrder,
 } from '../../src/domain/order-states.ts';
-import { BY, claimBy, contextAt, DEAD, inquired, KEY_REUSED, KEY_WINDOW_MS, LEASE_MS, NO_VERDICTS, orderAfter, OTHER_TERMS, outcomeOf, OUTCOMES, PARTIAL, PEER, reopened, RETRY_WAITS_MS, SELF, settled, TERMS, VOID_OUTCOMES, voided } from './order-histories.ts'; // prettier-ignore
+import { claimBy, contextAt, DEAD, inquired, KEY_REUSED, KEY_WINDOW_MS, LEASE_MS, NO_VERDICTS, orderAfter, OTHER_TERMS, outcomeOf, OUTCOMES, PARTIAL, PEER, reopened, RETRY_WAITS_MS, SELF, settled, TERMS, VOID_OUTCOMES, voided } from './order-histories.ts'; // prettier-ignore
 
 /** The table's facts are learned one second after the last fact of the history. */
 const SECOND = 1000;
@@ -119,19 +119,19 @@ const FACTS: readonly (readonly [name: string, fact: (claim: number, inquiry: nu
   ['resolve, at once', () => ({ kind: 'resolve', atOnce: true })],
   [
     'operator asked: approved',
-    (_, inquiry) => ({ ...inquired(OUTCOMES.approved, inquiry), by: BY }) as OrderFact,
+    (_, inquiry) => ({ ...inquired(OUTCOMES.approved, inquiry), atOnce: true }) as OrderFact,
   ],
   [
     'operator asked: declined',
-    (_, inquiry) => ({ ...inquired(OUTCOMES.declined, inquiry), by: BY }) as OrderFact,
+    (_, inquiry) => ({ ...inquired(OUTCOMES.declined, inquiry), atOnce: true }) as OrderFact,
   ],
   [
     'operator asked: contradicted',
-    (_, inquiry) => ({ ...inquired(OUTCOMES.contradicted, inquiry), by: BY }) as OrderFact,
+    (_, inquiry) => ({ ...inquired(OUTCOMES.contradicted, inquiry), atOnce: true }) as OrderFact,
   ],
   [
     'operator asked: not found',
-    (_, inquiry) => ({ ...inquired(NO_VERDICTS.notFound, inquiry), by: BY }) as OrderFact,
+    (_, inquiry) => ({ ...inquired(NO_VERDICTS.notFound, inquiry), atOnce: true }) as OrderFact,
   ],
   ['settled as approved', () => settled('pi_1')],
   ['settled as approved, other ref.', () => settled('pi_2')],
@@ -139,7 +139,7 @@ const FACTS: readonly (readonly [name: string, fact: (claim: number, inquiry: nu
   ['settled as declined, second gen.', () => settled(undefined, 2)],
   ['reopened', () => reopened()],
   ['reopened, second generation', () => reopened(2)],
-  ['resend', () => ({ kind: 'resend', by: BY })],
+  ['resend', () => ({ kind: 'resend' })],
 ];
 
 describe('the table of orders x facts', () => {

@@ -59,8 +59,6 @@ export type NextStep =
   | { readonly step: 'park'; readonly reason: DecisionParkReason; readonly detail: string }
   /** An operator asked for what would be wrong; nothing was changed. */
   | { readonly step: 'refused'; readonly because: string }
-  /** The same command did this to the order before; nothing was changed. */
-  | { readonly step: 'done-before' }
   | { readonly step: 'nothing' };
 
 export interface Decision {

@@ -22,15 +22,15 @@ export type OrderFact =
   /** The resolver comes by; `atOnce`: an operator, who does not wait for the order to be due. */
   | { readonly kind: 'resolve'; readonly atOnce?: true }
   /**
-   * What the gateway said of `generation` when it was asked; `inquiry`: which place of the schedule that was. `by`: an
-   * operator asked, which uses no place of the schedule up.
+   * What the gateway said of `generation` when it was asked; `inquiry`: which place of the schedule that was.
+   * `atOnce`: an operator asked, which uses no place of the schedule up.
    */
   | {
       readonly kind: 'inquired';
       readonly generation: number;
       readonly inquiry: number;
       readonly outcome: InquiryOutcome;
-      readonly by?: OperatorAct;
+      readonly atOnce?: true;
     }
   /** What came of giving the hold `reference` back. */
   | {
@@ -46,25 +46,11 @@ export type OrderFact =
       readonly as: Approved | { readonly kind: 'declined' };
       /** The gateway was asked and does not contradict; otherwise it could not be asked. */
       readonly isCheckedAtGateway: boolean;
-      readonly by: OperatorAct;
     }
   /** An operator wants the order tried again, as the next generation; the gateway was asked and holds nothing for it. */
-  | { readonly kind: 'reopened'; readonly generation: number; readonly by: OperatorAct }
+  | { readonly kind: 'reopened'; readonly generation: number }
   /** An operator wants the decision announced, whether it was before or not. */
-  | { readonly kind: 'resend'; readonly by: OperatorAct };
-
-/** Who had something done to an order and why: recorded together with what it changed. */
-export interface OperatorAct {
-  /** Of the command that the operator gave; together with the order it makes a repetition known. */
-  readonly commandId: string;
-  readonly actor: string;
-  readonly reason: string;
-}
-
-/** The operator behind a fact; undefined when it was learned by a worker. */
-export function operatorOf(fact: OrderFact): OperatorAct | undefined {
-  return 'by' in fact ? fact.by : undefined;
-}
+  | { readonly kind: 'resend' };
 
 export type OutcomeFact = Extract<OrderFact, { kind: 'outcome' }>;
 export type InquiryFact = Extract<OrderFact, { kind: 'inquired' }>;

@@ -40,7 +40,7 @@ export function recordInquiry(
     case 'review':
       break;
   }
-  const isAsked = fact.by === undefined ? isAskedAbout(order) : isAskedAboutAtOnce(order);
+  const isAsked = fact.atOnce === true ? isAskedAboutAtOnce(order) : isAskedAbout(order);
   if (order.status === 'review' && !isAsked) return hearInReview(order, outcome, { step: 'nothing' });
   switch (outcome.kind) {
     case 'approved':
@@ -57,11 +57,11 @@ export function recordInquiry(
 function askAgain(
   order: StoredOrder,
   attempt: Attempt,
-  { inquiry, outcome, by }: InquiryFact & { readonly outcome: Undecided | Unanswered },
+  { inquiry, outcome, atOnce }: InquiryFact & { readonly outcome: Undecided | Unanswered },
   context: DecisionContext,
 ): Decision {
   const nothing = { step: 'nothing' } as const;
-  if (by !== undefined) return unchanged(order, nothing);
+  if (atOnce === true) return unchanged(order, nothing);
   if (inquiry !== attempt.inquiries || attempt.resolveDueMs === undefined) return unchanged(order, nothing);
   if (outcome.kind === 'unanswered') {
     const resolveDueMs = context.nowMs + soonMs(inquiry, outcome, context);
