@@ -132,7 +132,7 @@ function claimantsInTheWay(
   orders: ReadonlyMap<OrderId, StoredOrder>,
   worker: number,
 ): Set<number> {
-  const claimed = facts.filter(({ fact }) => fact.kind === 'claim');
+  const claimed = facts.filter(({ fact }) => fact.kind === 'claim' || fact.kind === 'settled');
   const attempts = claimed.map(({ orderId }) => orders.get(orderId)?.attempt);
   const inTheWay = (attempt: Attempt | undefined): attempt is Attempt =>
     attempt?.leaseUntilMs !== undefined && attempt.owner !== worker;

@@ -142,7 +142,7 @@ export interface DecidedFact extends FactOfOrder {
 
 /** Whether the fact leaves a trace: a changed order, an alarm, the handing over to a person, an operator's command. */
 export function leavesTrace({ before, fact, decision, command }: DecidedFact): boolean {
-  if (command !== undefined) return true;
+  if (command !== undefined) return !['refused', 'wait'].includes(decision.next.step);
   return decision.order !== before || decision.alarm !== undefined || fact.kind === 'parked';
 }
 
@@ -167,7 +167,7 @@ export function factRow(decided: DecidedFact): object {
     order_id: orderId,
     changed: after !== before,
     ...(after === undefined ? {} : orderColumns(after)),
-    attempt_changed: after?.attempt !== before?.attempt,
+    attempt_changed: after?.attempt !== undefined && after.attempt !== before?.attempt,
     ...(after?.attempt === undefined ? {} : attemptColumns(after.attempt)),
     attempt_reference: referenceOfAttempt(fact, before, after),
     fact: fact.kind,
@@ -270,6 +270,8 @@ function outcomeOfFact(fact: OrderFact): string | undefined {
       return outcomeName(fact.outcome);
     case 'voided':
       return `void: ${fact.outcome.kind}`;
+    case 'settled':
+      return `settled: ${fact.as.kind}`;
     default:
       return undefined;
   }
@@ -299,6 +301,10 @@ function detailOf(fact: OrderFact, decision: Decision): string | undefined {
   if (fact.kind === 'refuse') return fact.reason;
   if (fact.kind === 'voided') {
     return 'detail' in fact.outcome ? `${fact.reference}: ${fact.outcome.detail}` : fact.reference;
+  }
+  if (fact.kind === 'settled') {
+    const means = fact.isCheckedAtGateway ? 'the gateway does not contradict' : 'the gateway was not asked';
+    return fact.as.kind === 'approved' ? `${fact.as.reference}, ${means}` : means;
   }
   if (fact.kind === 'outcome' || fact.kind === 'inquired') {
     const { outcome } = fact;
