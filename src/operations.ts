@@ -4,6 +4,7 @@
  */
 import { migrateUp, migrationStatus } from './adapters/postgres/migrate.ts';
 import { openOrderHistory as openHistory } from './adapters/postgres/order-history.ts';
+import { openParkedOrders as openParked } from './adapters/postgres/parked-orders.ts';
 import { BrokerConnection } from './adapters/rabbitmq/connection.ts';
 import { declareOrdersQueue } from './adapters/rabbitmq/declare.ts';
 import { parseAmqpUrls } from './adapters/rabbitmq/endpoint.ts';
@@ -13,6 +14,7 @@ import { secretTexts } from './config/secrets.ts';
 import type { Log } from './ports/log.ts';
 import type { OrderHistory } from './ports/order-history.ts';
 import type { OrderPublisher } from './ports/order-publisher.ts';
+import type { ParkedOrders } from './ports/parked-orders.ts';
 import { createLog } from './telemetry/log.ts';
 import { RetriableError } from './topology/errors.ts';
 import { systemClock, systemRandom } from './topology/system-clock.ts';
@@ -31,6 +33,12 @@ export function openOrderHistory(
   config: Pick<Config, 'database'>,
 ): OrderHistory & { close(): Promise<void> } {
   return openHistory({ databaseUrl: config.database.url.reveal(), log: logOnStderr(config) });
+}
+
+export function openParkedOrders(
+  config: Pick<Config, 'database'>,
+): ParkedOrders & { close(): Promise<void> } {
+  return openParked({ databaseUrl: config.database.url.reveal(), log: logOnStderr(config) });
 }
 
 /** Rejects with a RetriableError of class `publisher_unavailable` when no broker answers within five seconds. */
