@@ -4,10 +4,13 @@
  *     orders queue -> OrdersSpout -> AuthorizeCreditCard -> ProcessedOrderNotification -> notification exchange
  *                                             `-> ParkOrder -> parking lot
  *     system of record -> UnresolvedOrdersSpout -> InquireAuthorization -> ProcessedOrderNotification
+ *
+ * Beside it, parked-topology.ts records what is parked.
  */
 import { createCardCipher } from './adapters/jose/card-cipher.ts';
 import { guardGateway } from './adapters/gateway/guard.ts';
 import { createOrderBook } from './adapters/postgres/order-book.ts';
+import { PostgresRetryLedger } from './adapters/postgres/retry-ledger.ts';
 import { openUnresolvedOrders } from './adapters/postgres/unresolved-orders.ts';
 import { BrokerConnection } from './adapters/rabbitmq/connection.ts';
 import {
@@ -32,8 +35,9 @@ import { NOTIFICATION_MARGIN_MS, RECORDING_MARGIN_MS } from './config/preconditi
 import { openGateway } from './gateway.ts';
 import { holdIntakeWhileUnavailable } from './intake.ts';
 import { orderScheme } from './order-scheme.ts';
-import { admitOpened } from './domain/admission.ts';
+import { admit, admitOpened } from './domain/admission.ts';
 import { asUpstreamSentIt } from './ports/copy-body.ts';
+import { buildParkedTopology } from './parked-topology.ts';
 import type { Log } from './ports/log.ts';
 import { UnresolvedOrdersSpout, type UnresolvedValues } from './spouts/unresolved-orders-spout.ts';
 import { readinessOf, type Readiness } from './telemetry/readiness.ts';
@@ -75,6 +79,7 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     holdMs: limits.messageTimeoutMs,
     log,
   });
+  const ledger = new PostgresRetryLedger({ ...means, databaseUrl: database.url.reveal() });
 
   // The gateway, behind what stops asking it while that makes no sense.
   const unguarded = openGateway(gatewayConfig, log);
@@ -117,6 +122,7 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     ordersQueue,
     levelsMs: limits.retryLevelsMs,
     copyBody,
+    ledger,
   });
 
   // The topology.
@@ -128,6 +134,9 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     scheme: orderScheme(rules),
     parkingLot: lot,
     retryCopies,
+    onReturned: (copyId) => {
+      ledger.returned(copyId);
+    },
     replayRules: replayRules(limits, () => gateway.availability.unavailableBecause() !== undefined),
     isDecided: ({ where, errorClass }) =>
       where.component === 'processed-order-notification' || errorClass === 'soft_decline',
@@ -201,6 +210,24 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     },
   });
 
+  const parkedTopology = buildParkedTopology({
+    ...means,
+    endpoints,
+    prefix,
+    databaseUrl: database.url.reveal(),
+    databaseAvailability: book.availability,
+    book,
+    cipher,
+    copyBody,
+    admit: (body) => admit(body, rules),
+    open: async (admission) =>
+      admission.kind === 'sealed'
+        ? admitOpened(admission.order, await cipher?.open(admission.order.card), rules)
+        : admission,
+    publisher: copies,
+    parkingLot: lot,
+  });
+
   // What everything depends on; the intake is held while any of it is away.
   const dependencies = [
     book.availability,
@@ -220,6 +247,11 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     return runner.pauseReasons.filter((reason) => !unavailable.includes(reason));
   };
 
+  const drainBoth = async (deadlineMs: number): Promise<DrainReport> => {
+    const [report] = await Promise.all([runner.drain(deadlineMs), parkedTopology.drain(deadlineMs)]);
+    return report;
+  };
+
   return {
     async start() {
       book.start();
@@ -227,7 +259,8 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
       announcements.start();
       copies.start();
       stopHolding = holdIntakeWhileUnavailable(runner, dependencies, log);
-      await runner.start();
+      ledger.start();
+      await Promise.all([runner.start(), parkedTopology.start()]);
       if (state === 'starting') state = 'running';
     },
 
@@ -238,13 +271,18 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     },
 
     async drain() {
-      if (state === 'draining') return runner.drain(0);
+      if (state === 'draining') return drainBoth(0);
       state = 'draining';
       stopHolding();
-      const report = await runner.drain(limits.drainMs);
+      const report = await drainBoth(limits.drainMs);
       await Promise.all([announcements.close(), copies.close()]);
       await publishing.close();
-      await Promise.all([book.close({ deadlineMs: CLOSE_DEADLINE_MS }), unresolvedOrders.close()]);
+      await Promise.all([
+        book.close({ deadlineMs: CLOSE_DEADLINE_MS }),
+        unresolvedOrders.close(),
+        parkedTopology.close(),
+        ledger.close(),
+      ]);
       gateway.close();
       await unguarded.close();
       state = 'stopped';

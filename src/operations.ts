@@ -5,6 +5,7 @@
 import { openAuditTrail as openTrail } from './adapters/postgres/audit-trail.ts';
 import { migrateUp, migrationStatus } from './adapters/postgres/migrate.ts';
 import { openOrderHistory as openHistory } from './adapters/postgres/order-history.ts';
+import { openParkedOrders as openParked } from './adapters/postgres/parked-orders.ts';
 import { BrokerConnection } from './adapters/rabbitmq/connection.ts';
 import { declareOrdersQueue } from './adapters/rabbitmq/declare.ts';
 import { parseAmqpUrls } from './adapters/rabbitmq/endpoint.ts';
@@ -15,6 +16,7 @@ import type { AuditTrail } from './ports/audit-trail.ts';
 import type { Log } from './ports/log.ts';
 import type { OrderHistory } from './ports/order-history.ts';
 import type { OrderPublisher } from './ports/order-publisher.ts';
+import type { ParkedOrders } from './ports/parked-orders.ts';
 import { createLog } from './telemetry/log.ts';
 import { RetriableError } from './topology/errors.ts';
 import { systemClock, systemRandom } from './topology/system-clock.ts';
@@ -37,6 +39,12 @@ export function openOrderHistory(
 
 export function openAuditTrail(config: Pick<Config, 'database'>): AuditTrail & { close(): Promise<void> } {
   return openTrail({ databaseUrl: config.database.url.reveal(), log: logOnStderr(config) });
+}
+
+export function openParkedOrders(
+  config: Pick<Config, 'database'>,
+): ParkedOrders & { close(): Promise<void> } {
+  return openParked({ databaseUrl: config.database.url.reveal(), log: logOnStderr(config) });
 }
 
 /** Rejects with a RetriableError of class `publisher_unavailable` when no broker answers within five seconds. */

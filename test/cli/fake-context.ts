@@ -76,6 +76,8 @@ export function wholeProgram(): Command {
     readFile: notRun,
     openInput: notRun,
     newMessageId: notRun,
+    nowMs: notRun,
+    userAtHost: notRun,
     interruption: notRun,
     exitWith: notRun,
   };

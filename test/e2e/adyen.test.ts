@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { before, describe, it } from 'node:test';
 import type { SimulatedFault } from '../conformance/gateway.ts';
-import { waitFor } from '../support/wait-for.ts';
 import type { WorkerProcess } from '../support/worker-process.ts';
 import { newOrderId, openStage, orderJson, suiteOwner, type Stage } from './stage.ts';
 
@@ -29,12 +28,10 @@ describe('a worker that speaks Adyen', { concurrency: false }, () => {
     return id;
   }
 
-  async function parked(id: string): Promise<string | undefined> {
-    const copy = await waitFor(`order ${id} to be parked`, () =>
-      stage.client.take(`${stage.broker.prefix}.parked`),
-    );
-    assert.equal(copy.headers['cardauth-park-order-id'], id);
-    return copy.headers['cardauth-park-reason'] as string | undefined;
+  async function parked(id: string): Promise<string> {
+    const { row } = await stage.parked.next();
+    assert.equal(row.order_id, id);
+    return row.reason;
   }
 
   it('authorizes an order and announces it', async () => {

@@ -8,7 +8,8 @@
  * - 403 on a passive check is only a warning: newer brokers ask for more rights there than using it takes.
  * - 404 on a passive check: it is missing; tried again with backoff until somebody creates it.
  *
- *     <prefix>.parked         quorum, no TTL, no limit: where orders wait for a person
+ *     <prefix>.parked         quorum, no TTL, no limit: where parked orders wait to be recorded
+ *     <prefix>.parked.unsealed   the same: recorded ones whose body no database may hold, until their replay
  *     <prefix>.dlx            fanout to <prefix>.parked, for what the broker itself dead-letters
  *     <prefix>.retry.<ms>     quorum, TTL <ms>, dead-letters back to the orders queue through the default exchange
  *
@@ -35,11 +36,17 @@ export interface Declaring {
 
 /** Every worker crash counts as a delivery of everything prefetched, so a small limit would lose good orders. */
 const DELIVERY_LIMIT = 50;
+/** No number for "none" means the same to all versions. */
+const AS_GOOD_AS_NO_LIMIT = 1_000_000;
 const DECLARE_TIMEOUT_MS = 10_000;
 const LONGEST_NAME_BYTES = 255;
 
 export function parkedQueueOf(prefix: string): string {
   return `${prefix}.parked`;
+}
+
+export function unsealedQueueOf(prefix: string): string {
+  return `${prefix}.parked.unsealed`;
 }
 
 export function levelQueueOf(prefix: string, ordersQueue: string, levelMs: number): string {
@@ -91,6 +98,14 @@ export async function declareParkedQueue(on: Declaring, prefix: string): Promise
   await assertQueue(on, queue, { 'x-queue-type': 'quorum' });
   await assertExchange(on, deadLetterExchangeOf(prefix), 'fanout');
   await scratch(on, `bind ${queue}`, (channel) => channel.bindQueue(queue, deadLetterExchangeOf(prefix), ''));
+}
+
+/** Whoever looks for a message here gives the others back; each time counts, and 20 would be the end on 4.x. */
+export async function declareUnsealedQueue(on: Declaring, prefix: string): Promise<void> {
+  await assertQueue(on, unsealedQueueOf(prefix), {
+    'x-queue-type': 'quorum',
+    'x-delivery-limit': AS_GOOD_AS_NO_LIMIT,
+  });
 }
 
 /**
