@@ -10,6 +10,8 @@ import { missingRightOf, missingRightText } from './missing-right.ts';
 export interface OpenedChannel<C extends Channel> extends Opened {
   readonly channel: C;
   isOpen(): boolean;
+  /** The broker's last word on it, when it closed it: known before the calls under way fail for it. */
+  refusal(): string | undefined;
 }
 
 const CLOSE_TIMEOUT_MS = 5_000;
@@ -38,6 +40,7 @@ export function openedChannel<C extends Channel>(channel: C, clock: Clock, log: 
     channel,
     ended,
     isOpen: () => isOpen,
+    refusal: () => lastError,
     close: async () => {
       if (!isOpen) return;
       try {
