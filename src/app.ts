@@ -95,7 +95,7 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
   const copyBody = cipher === undefined ? asUpstreamSentIt : sealedCopies(cipher);
 
   // The broker: consuming and publishing never share a connection, announcements and copies never a channel.
-  const endpoints = parseAmqpUrls(broker.urls.reveal());
+  const endpoints = parseAmqpUrls(broker.urls.reveal(), broker.tls);
   const { ordersQueue, prefix, declare: mode, notificationsExchange: exchange } = broker;
   const consuming = new BrokerConnection({ ...means, role: 'consume', endpoints });
   const publishing = new BrokerConnection({ ...means, role: 'publish', endpoints });

@@ -51,12 +51,12 @@ export function openParkedOrders(
 export async function openOrderPublisher(
   config: Pick<Config, 'broker'>,
 ): Promise<OrderPublisher & { close(): Promise<void> }> {
-  const { urls, ordersQueue, prefix, declare: mode } = config.broker;
+  const { urls, tls, ordersQueue, prefix, declare: mode } = config.broker;
   const means = { clock: systemClock, random: systemRandom(), log: logOnStderr(config) };
   const connection = new BrokerConnection({
     ...means,
     role: 'publish',
-    endpoints: parseAmqpUrls(urls.reveal()),
+    endpoints: parseAmqpUrls(urls.reveal(), tls),
   });
   const publisher = new Publisher({
     ...means,

@@ -8,12 +8,19 @@ const loopbackOnly = '-kernel inet_dist_use_interface {127,0,0,1}';
 /**
  * A RabbitMQ node of our own below `directory`, with its own name, ports, cookie and epmd, none of the
  * machine's configuration, and listeners on 127.0.0.1 only. Returns its `url` (guest/guest, vhost `/`) and
- * `rabbitmqctl`: the `command` and `env` that administer it.
+ * `rabbitmqctl`: the `command` and `env` that administer it. `plugins` are enabled by name, `config` are more lines
+ * of rabbitmq.conf.
  */
-export async function startRabbitmq({ keeper, binaries, directory, ports }) {
+export async function startRabbitmq({ keeper, binaries, directory, ports, plugins = [], config = [] }) {
   const [amqpPort, distributionPort, epmdPort] = ports;
   const home = join(directory, 'rabbitmq');
-  const env = writeSettings({ home, nodeName: `${basename(directory)}@localhost`, amqpPort });
+  const env = writeSettings({
+    home,
+    nodeName: `${basename(directory)}@localhost`,
+    amqpPort,
+    plugins,
+    config,
+  });
   Object.assign(env, {
     RABBITMQ_NODE_PORT: String(amqpPort),
     RABBITMQ_DIST_PORT: String(distributionPort),
@@ -44,7 +51,7 @@ export async function startRabbitmq({ keeper, binaries, directory, ports }) {
 }
 
 /** Writes the node's files and returns the environment that makes it, and rabbitmqctl, use nothing else. */
-function writeSettings({ home, nodeName, amqpPort }) {
+function writeSettings({ home, nodeName, amqpPort, plugins, config }) {
   mkdirSync(join(home, 'conf.d'), { recursive: true });
   const write = (name, content) => {
     const path = join(home, name);
@@ -59,9 +66,12 @@ function writeSettings({ home, nodeName, amqpPort }) {
     RABBITMQ_MNESIA_BASE: join(home, 'data'),
     RABBITMQ_LOG_BASE: join(home, 'log'),
     RABBITMQ_LOGS: '-',
-    RABBITMQ_ENABLED_PLUGINS_FILE: write('enabled_plugins', '[].\n'),
+    RABBITMQ_ENABLED_PLUGINS_FILE: write('enabled_plugins', `[${plugins.join(',')}].\n`),
     RABBITMQ_CONF_ENV_FILE: write('rabbitmq-env.conf', ''),
-    RABBITMQ_CONFIG_FILE: write('rabbitmq.conf', `listeners.tcp.1 = 127.0.0.1:${amqpPort}\n`),
+    RABBITMQ_CONFIG_FILE: write(
+      'rabbitmq.conf',
+      [`listeners.tcp.1 = 127.0.0.1:${amqpPort}`, ...config, ''].join('\n'),
+    ),
     RABBITMQ_CONFIG_FILES: join(home, 'conf.d'),
     RABBITMQ_ADVANCED_CONFIG_FILE: write('advanced.config', '[].\n'),
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: loopbackOnly,

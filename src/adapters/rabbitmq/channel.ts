@@ -4,11 +4,14 @@ import type { Log } from '../../ports/log.ts';
 import type { Clock } from '../../topology/clock.ts';
 import { withDeadline } from './deadline.ts';
 import type { Opened } from './keep-open.ts';
+import { missingRightOf, missingRightText } from './missing-right.ts';
 
 /** A channel of amqplib with its end as a promise. Closing it flushes everything sent on it before. */
 export interface OpenedChannel<C extends Channel> extends Opened {
   readonly channel: C;
   isOpen(): boolean;
+  /** The broker's last word on it, when it closed it: known before the calls under way fail for it. */
+  refusal(): string | undefined;
 }
 
 const CLOSE_TIMEOUT_MS = 5_000;
@@ -22,7 +25,8 @@ export function openedChannel<C extends Channel>(channel: C, clock: Clock, log: 
   let lastError: string | undefined;
   const ended = new Promise<string>((resolve) => {
     channel.on('error', (error) => {
-      lastError = error.message;
+      const missing = missingRightOf(error);
+      lastError = missing === undefined ? error.message : missingRightText(missing);
     });
     channel.on('close', () => {
       isOpen = false;
@@ -36,6 +40,7 @@ export function openedChannel<C extends Channel>(channel: C, clock: Clock, log: 
     channel,
     ended,
     isOpen: () => isOpen,
+    refusal: () => lastError,
     close: async () => {
       if (!isOpen) return;
       try {

@@ -20,7 +20,7 @@ import { openedLink, type Link } from './link.ts';
 import { ReportedAvailability } from './reported-availability.ts';
 
 export interface ConnectionOptions {
-  readonly role: 'consume' | 'publish';
+  readonly role: 'consume' | 'publish' | 'doctor';
   readonly endpoints: readonly Endpoint[];
   readonly clock: Clock;
   readonly random: RandomSource;
@@ -134,8 +134,9 @@ export class BrokerConnection {
       this.#blockedChanged();
     };
     const link = openedLink(model, { epoch, label, clock, log, destroy, onBlockedChange });
-    const { brokerVersion } = link;
-    log.info({ broker: label, role, brokerVersion, epoch }, 'connected to RabbitMQ');
+    const { product, version: brokerVersion, concern } = link.broker;
+    log.info({ broker: label, role, brokerVersion, epoch }, `connected to ${product} ${brokerVersion}`);
+    if (concern !== undefined) log.warn({ broker: label, brokerVersion }, concern);
     return link;
   }
 

@@ -5,7 +5,8 @@
  *   `passive` checks that they are there, `none` just uses them. What carries our prefix is always asserted.
  * - Each declare runs alone on a scratch channel, because a refusal closes its channel.
  * - 406: it exists with other arguments. That is a PermanentProblem which names argument, theirs and ours.
- * - 403 on a passive check is only a warning: newer brokers ask for more rights there than using it takes.
+ * - 403: a PermanentProblem which names the missing right. On a passive check it is only a warning, unless the broker
+ *   lets every permission pass there: some versions ask for more rights than using the object takes.
  * - 404 on a passive check: it is missing; tried again with backoff until somebody creates it.
  *
  *     <prefix>.parked         quorum, no TTL, no limit: where parked orders wait to be recorded
@@ -23,6 +24,7 @@ import type { Clock } from '../../topology/clock.ts';
 import type { Link } from './link.ts';
 import { withDeadline } from './deadline.ts';
 import { PermanentProblem } from './keep-open.ts';
+import { missingRightOf, missingRightText, namingMissingRight, type MissingRight } from './missing-right.ts';
 
 /** How objects are treated that may belong to somebody else. */
 export type DeclareMode = 'assert' | 'passive' | 'none';
@@ -160,9 +162,17 @@ async function check(
       const remedy = 'create it, or set CARDAUTH_BROKER_DECLARE=assert';
       throw new Error(`${what} does not exist on the broker: ${remedy}`, { cause: error });
     }
-    if (replyCodeOf(error) !== 403) throw error;
+    const missing = error instanceof Error ? missingRightOf(error.cause) : undefined;
+    if (missing === undefined) throw error;
+    if (on.link.broker.passiveDeclareNeeds === 'any') throw lacksEveryRight(missing, error);
     on.log.warn({ what }, 'may not check it on the broker (403): using it unchecked');
   }
+}
+
+/** Any permission at all would have let the check through, so the one that using the object takes is missing too. */
+function lacksEveryRight(missing: MissingRight, cause: unknown): PermanentProblem {
+  const permission = missing.kind === 'queue' ? 'read' : 'write';
+  return new PermanentProblem(missingRightText({ ...missing, permission }), { cause });
 }
 
 /** Runs one declare on a channel of its own; a 406 becomes a report of the difference. */
@@ -176,7 +186,7 @@ async function scratch(
     await withDeadline(on.clock, DECLARE_TIMEOUT_MS, `declaring ${what}`, declare(opened.channel));
   } catch (error) {
     if (replyCodeOf(error) === 406) throw new PermanentProblem(differenceOf(what, error), { cause: error });
-    throw error;
+    throw namingMissingRight(error);
   } finally {
     void opened.close();
   }

@@ -2,6 +2,7 @@ import type { Channel, ChannelModel, ConfirmChannel } from 'amqplib';
 
 import type { Log } from '../../ports/log.ts';
 import type { Clock } from '../../topology/clock.ts';
+import { brokerTraits, type BrokerTraits } from './broker-version.ts';
 import { openedChannel, type OpenedChannel } from './channel.ts';
 import { withDeadline } from './deadline.ts';
 import type { Opened } from './keep-open.ts';
@@ -9,7 +10,11 @@ import type { Opened } from './keep-open.ts';
 /** One connection while it lives. */
 export interface Link extends Opened {
   readonly epoch: number;
-  readonly brokerVersion: string;
+  readonly broker: BrokerTraits;
+  /** As negotiated; 0: none. */
+  readonly heartbeatSeconds: number;
+  /** As negotiated. */
+  readonly frameMaxBytes: number;
   isOpen(): boolean;
   /** Why the broker accepts no publishing at the moment; undefined when it does. */
   blockedBecause(): string | undefined;
@@ -81,7 +86,9 @@ export function openedLink(model: ChannelModel, parts: LinkParts): Link {
   };
   return {
     epoch,
-    brokerVersion: model.connection.serverProperties.version,
+    broker: brokerTraits(model.connection.serverProperties),
+    heartbeatSeconds: tuned(model, 'heartbeat'),
+    frameMaxBytes: tuned(model, 'frameMax'),
     ended,
     isOpen: () => isOpen,
     blockedBecause: () => (blocked === undefined ? undefined : `the broker blocks publishing: ${blocked}`),
@@ -103,4 +110,10 @@ export function openedLink(model: ChannelModel, parts: LinkParts): Link {
 /** amqplib may have read `connection.blocked` before anybody could listen; it remembers it, but not in its types. */
 function isBlocked(model: ChannelModel): boolean {
   return 'blocked' in model.connection && model.connection.blocked === true;
+}
+
+/** What amqplib agreed upon with the broker, which its types do not have. */
+function tuned(model: ChannelModel, name: 'heartbeat' | 'frameMax'): number {
+  const value: unknown = Object.getOwnPropertyDescriptor(model.connection, name)?.value;
+  return typeof value === 'number' ? value : 0;
 }

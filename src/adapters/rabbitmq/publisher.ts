@@ -182,7 +182,8 @@ export class Publisher {
     const { exchange, routingKey, body, properties } = outgoing.publication;
     const options = { ...properties, mandatory: true, persistent: true };
     const answer = (error: unknown) => {
-      this.#answered(outgoing, error);
+      const refusal = channel.refusal();
+      this.#answered(outgoing, refusal === undefined ? error : new Error(refusal));
     };
     try {
       channel.hasRoom = channel.channel.publish(exchange, routingKey, bufferOf(body), options, answer);
