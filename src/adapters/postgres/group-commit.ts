@@ -16,7 +16,7 @@
 import { decide, type Attempt, type Decision, type StoredOrder } from '../../domain/order-states.ts';
 import type { OrderId } from '../../domain/order.ts';
 import type { SoftDeclineRetry } from '../../domain/soft-declines.ts';
-import type { Database } from './connection.ts';
+import type { Queryable } from './connection.ts';
 import {
   FACT_ROW_COLUMNS,
   factRow,
@@ -47,7 +47,7 @@ export type Result = Decision | 'overtaken';
  * order. Rejects with what connection.ts throws; nothing was written then, unless the reply to a commit was lost.
  */
 export async function commitTogether(
-  database: Database,
+  database: Queryable,
   facts: readonly FactOfOrder[],
   terms: Terms,
 ): Promise<Result[]> {
@@ -81,7 +81,7 @@ const READ = {
 };
 
 async function read(
-  database: Database,
+  database: Queryable,
   facts: readonly FactOfOrder[],
 ): Promise<{ orders: Map<OrderId, StoredOrder>; nowMs: number }> {
   const rows = await database.query<ReadRow>(READ, [facts.map(({ orderId }) => orderId)]);
@@ -166,7 +166,7 @@ const WRITE = {
 };
 
 /** Ids of the changed orders that were taken: of the version they were decided upon. */
-async function write(database: Database, decided: readonly DecidedFact[]): Promise<Set<OrderId>> {
+async function write(database: Queryable, decided: readonly DecidedFact[]): Promise<Set<OrderId>> {
   if (decided.length === 0) return new Set();
   const rows = await database.query<{ order_id: OrderId }>(WRITE, [JSON.stringify(decided.map(factRow))]);
   return new Set(rows.map((row) => row.order_id));
