@@ -9,10 +9,11 @@
  */
 import { createCardCipher } from './adapters/jose/card-cipher.ts';
 import { guardGateway } from './adapters/gateway/guard.ts';
+import type { Driver } from './adapters/postgres/connection.ts';
 import { createOrderBook } from './adapters/postgres/order-book.ts';
 import { PostgresRetryLedger } from './adapters/postgres/retry-ledger.ts';
 import { openUnresolvedOrders } from './adapters/postgres/unresolved-orders.ts';
-import { BrokerConnection } from './adapters/rabbitmq/connection.ts';
+import { BrokerConnection, type Dial } from './adapters/rabbitmq/connection.ts';
 import {
   declareLevelQueues,
   declareNotificationExchange,
@@ -47,6 +48,8 @@ import { TopologyBuilder } from './topology/builder.ts';
 import type { DrainReport } from './topology/drain.ts';
 import { shuffle } from './topology/groupings.ts';
 import type { BackoffRule, ReplayRules } from './topology/replay-policy.ts';
+import type { Clock } from './topology/clock.ts';
+import type { RandomSource } from './topology/random.ts';
 import { TopologyRunner } from './topology/runner.ts';
 import { systemClock, systemRandom } from './topology/system-clock.ts';
 
@@ -61,13 +64,39 @@ export interface Worker {
   drain(): Promise<DrainReport>;
 }
 
-export function buildWorker(config: WorkerConfig, version: string, log: Log): Worker {
+/** What the worker reaches the rest of the world by: the system, or what a simulation has in its place. */
+export interface Outside {
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  /** Opens a connection to the broker; amqplib unless given. */
+  readonly dial?: Dial;
+  /** How the database is reached; pg unless given. */
+  readonly driver?: Driver;
+  readonly openGateway: typeof openGateway;
+  readonly guardGateway: typeof guardGateway;
+}
+
+const theSystem = (): Outside => ({
+  clock: systemClock,
+  random: systemRandom(),
+  openGateway,
+  guardGateway,
+});
+
+export function buildWorker(
+  config: WorkerConfig,
+  version: string,
+  log: Log,
+  outside: Outside = theSystem(),
+): Worker {
   const { broker, database, gateway: gatewayConfig, orders, topology: limits } = config;
-  const means = { clock: systemClock, random: systemRandom(), log };
+  const { clock, dial, driver, random } = outside;
+  const means = { clock, random, log };
 
   // The system of record.
   const book = createOrderBook({
     ...means,
+    driver,
     databaseUrl: database.url.reveal(),
     leaseMs: limits.leaseMs,
     keyWindowMs: gatewayConfig.keyWindowMs,
@@ -75,6 +104,7 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     inquiryWaitsMs: gatewayConfig.inquiryWaitsMs,
   });
   const unresolvedOrders = openUnresolvedOrders({
+    driver,
     databaseUrl: database.url.reveal(),
     holdMs: limits.messageTimeoutMs,
     log,
@@ -82,8 +112,8 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
   const ledger = new PostgresRetryLedger({ ...means, databaseUrl: database.url.reveal() });
 
   // The gateway, behind what stops asking it while that makes no sense.
-  const unguarded = openGateway(gatewayConfig, log);
-  const gateway = guardGateway(unguarded, { ...means, mostInWork: limits.maxSpoutPending });
+  const unguarded = outside.openGateway(gatewayConfig, log);
+  const gateway = outside.guardGateway(unguarded, { ...means, mostInWork: limits.maxSpoutPending });
 
   // What an order is, and how its card is opened, and sealed in copies.
   const rules = {
@@ -97,8 +127,8 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
   // The broker: consuming and publishing never share a connection, announcements and copies never a channel.
   const endpoints = parseAmqpUrls(broker.urls.reveal(), broker.tls);
   const { ordersQueue, prefix, declare: mode, notificationsExchange: exchange } = broker;
-  const consuming = new BrokerConnection({ ...means, role: 'consume', endpoints });
-  const publishing = new BrokerConnection({ ...means, role: 'publish', endpoints });
+  const consuming = new BrokerConnection({ ...means, dial, role: 'consume', endpoints });
+  const publishing = new BrokerConnection({ ...means, dial, role: 'publish', endpoints });
   const announcements = new Publisher({
     ...means,
     name: 'notifications',

@@ -34,19 +34,31 @@ export type Query = <Row extends object>(statement: Statement, values: readonly 
 const BEGIN = { name: 'begin', text: 'begin' };
 const COMMIT = { name: 'commit', text: 'commit' };
 
+/** Runs statements that are each a transaction of their own. Rejects as this file says. */
+export interface Queryable {
+  query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
+}
+
+/** How a database is reached: `pg`, or what a test has in its place. */
+export interface Driver {
+  openPool(options: PoolOptions): Queryable & { close(): Promise<void> };
+  /** One connection of its own, for what lives as long as a session does. */
+  connect(options: ConnectionOptions): Promise<pg.Client>;
+}
+
+export interface PoolOptions extends ConnectionOptions {
+  readonly connections: number;
+  /** Run once on every new connection. */
+  readonly settings: string;
+  readonly log: Log;
+}
+
 /** A few connections; each statement is a transaction of its own, unless several are made one. */
-export class Database {
+export class Database implements Queryable {
   readonly #pool: pg.Pool;
   readonly #clients = new Set<pg.Client>();
 
-  constructor(
-    options: ConnectionOptions & {
-      readonly connections: number;
-      /** Run once on every new connection. */
-      readonly settings: string;
-      readonly log: Log;
-    },
-  ) {
+  constructor(options: PoolOptions) {
     const { log } = options;
     this.#pool = new pg.Pool({
       ...connectionLimits(options),
@@ -161,6 +173,12 @@ export async function run<Row extends pg.QueryResultRow>(
     throw fromDatabase(error);
   }
 }
+
+/** PostgreSQL. */
+export const pgDriver: Driver = {
+  openPool: (options) => new Database(options),
+  connect: connectClient,
+};
 
 const GOODBYE_MS = 500;
 

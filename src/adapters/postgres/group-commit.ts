@@ -17,7 +17,7 @@ import { decide, type Attempt, type StoredOrder } from '../../domain/order-state
 import type { OrderId } from '../../domain/order.ts';
 import type { SoftDeclineRetry } from '../../domain/soft-declines.ts';
 import type { AppliedFact } from '../../ports/order-book.ts';
-import type { Database } from './connection.ts';
+import type { Queryable } from './connection.ts';
 import {
   FACT_ROW_COLUMNS,
   factRow,
@@ -48,7 +48,7 @@ export type Result = AppliedFact | 'overtaken';
  * order. Rejects with what connection.ts throws; nothing was written then, unless the reply to a commit was lost.
  */
 export async function commitTogether(
-  database: Database,
+  database: Queryable,
   facts: readonly FactOfOrder[],
   terms: Terms,
 ): Promise<Result[]> {
@@ -91,7 +91,7 @@ const READ = {
 };
 
 async function read(
-  database: Database,
+  database: Queryable,
   facts: readonly FactOfOrder[],
 ): Promise<{ orders: Map<OrderId, StoredOrder>; nowMs: number }> {
   const rows = await database.query<ReadRow>(READ, [facts.map(({ orderId }) => orderId)]);
@@ -114,7 +114,7 @@ const REPEATED = {
 
 /** Asks only when there are operators' commands among the facts. */
 async function ordersOfRepeatedCommands(
-  database: Database,
+  database: Queryable,
   facts: readonly FactOfOrder[],
 ): Promise<Set<OrderId>> {
   const commanded = facts.filter(({ command }) => command !== undefined);
@@ -203,7 +203,7 @@ const WRITE = {
 };
 
 /** Ids of the changed orders that were taken: of the version they were decided upon. */
-async function write(database: Database, decided: readonly DecidedFact[]): Promise<Set<OrderId>> {
+async function write(database: Queryable, decided: readonly DecidedFact[]): Promise<Set<OrderId>> {
   if (decided.length === 0) return new Set();
   const rows = await database.query<{ order_id: OrderId }>(WRITE, [JSON.stringify(decided.map(factRow))]);
   return new Set(rows.map((row) => row.order_id));

@@ -21,7 +21,7 @@ import type { AppliedFact, OrderBook } from '../../ports/order-book.ts';
 import type { Clock } from '../../topology/clock.ts';
 import { RetriableError } from '../../topology/errors.ts';
 import { commitFacts } from './commit-facts.ts';
-import { Database, POINT_ACCESS_SETTINGS, type ConnectionOptions } from './connection.ts';
+import { pgDriver, POINT_ACCESS_SETTINGS, type ConnectionOptions, type Driver } from './connection.ts';
 import { fromDatabase, unusable } from './database-error.ts';
 import { DatabaseWatch } from './database-watch.ts';
 import { FactQueue } from './fact-queue.ts';
@@ -50,6 +50,8 @@ export interface OrderBookOptions {
   readonly deadlineMs?: number;
   readonly clock: Clock;
   readonly log: Log;
+  /** `pg` unless given. */
+  readonly driver?: Driver | undefined;
 }
 
 export function createOrderBook(options: OrderBookOptions): PostgresOrderBook {
@@ -59,7 +61,7 @@ export function createOrderBook(options: OrderBookOptions): PostgresOrderBook {
 export class PostgresOrderBook implements OrderBook {
   readonly #options: OrderBookOptions;
   readonly #deadlineMs: number;
-  readonly #database: Database;
+  readonly #database: ReturnType<Driver['openPool']>;
   readonly #session: WorkerSession;
   readonly #watch: DatabaseWatch;
   readonly #queue = new FactQueue();
@@ -71,7 +73,7 @@ export class PostgresOrderBook implements OrderBook {
 
   /** Throws when the URL cannot be read; connects to nothing yet. */
   constructor(options: OrderBookOptions) {
-    const { databaseUrl, clock, log, deadlineMs = 5_000 } = options;
+    const { databaseUrl, clock, log, deadlineMs = 5_000, driver = pgDriver } = options;
     const connection: ConnectionOptions = {
       databaseUrl,
       applicationName: 'cardauth worker',
@@ -79,7 +81,7 @@ export class PostgresOrderBook implements OrderBook {
     };
     this.#options = options;
     this.#deadlineMs = deadlineMs;
-    this.#database = new Database({
+    this.#database = driver.openPool({
       ...connection,
       connections: MOST_COMMITS_AT_ONCE,
       settings: POINT_ACCESS_SETTINGS,
@@ -88,6 +90,7 @@ export class PostgresOrderBook implements OrderBook {
     this.#watch = new DatabaseWatch({ probe: () => this.#probe(), clock, log });
     this.#session = new WorkerSession({
       connection,
+      driver,
       clock,
       log,
       onLost: (why) => {

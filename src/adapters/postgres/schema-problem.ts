@@ -1,5 +1,5 @@
 /** Whether the database's schema is the one that this program was written for. */
-import type { Database } from './connection.ts';
+import type { Queryable } from './connection.ts';
 import { readMigrations, type Migration } from './migration-files.ts';
 
 /** A row of cardauth.schema_migrations. */
@@ -10,14 +10,14 @@ export interface AppliedMigration {
 }
 
 /** Why a worker cannot use the database, which answers; undefined when it can. Rejects as connection.ts does. */
-export async function databaseProblem(database: Database): Promise<string | undefined> {
+export async function databaseProblem(database: Queryable): Promise<string | undefined> {
   const [state] = await database.query<{ read_only: boolean }>(STATE, []);
   if (state?.read_only === true) return 'the database is read-only: is it a standby?';
   return schemaProblem(database);
 }
 
 /** What is wrong with the schema: it is missing, behind, ahead, or another one; undefined when it fits. */
-export async function schemaProblem(database: Database): Promise<string | undefined> {
+export async function schemaProblem(database: Queryable): Promise<string | undefined> {
   const migrations = readMigrations();
   const [state] = await database.query<{ migrated: boolean }>(STATE, []);
   if (state?.migrated !== true) return 'schema cardauth is missing: run `cardauth migrate up`';

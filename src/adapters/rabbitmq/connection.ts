@@ -27,7 +27,7 @@ export interface ConnectionOptions {
   readonly log: Log;
   readonly connectTimeoutMs?: number;
   /** Opens one connection; aborting `signal` destroys its socket, before and after it is open. */
-  readonly dial?: Dial;
+  readonly dial?: Dial | undefined;
 }
 
 export type Dial = (endpoint: Endpoint, role: string, signal: AbortSignal) => Promise<ChannelModel>;
