@@ -16,12 +16,12 @@ export interface OwnBroker {
   startAgain(): Promise<void>;
 }
 
-/** Undefined where RabbitMQ is not installed. The node ends with its owner, and also when this process dies. */
+/** The node ends with its owner, and also when this process dies. */
 export async function startOwnBroker(owner: {
   after(cleanup: () => Promise<void>): void;
-}): Promise<OwnBroker | undefined> {
+}): Promise<OwnBroker> {
   const binaries = findRabbitmq();
-  if (binaries === undefined) return undefined;
+  if (binaries === undefined) throw new Error('RabbitMQ is not installed: see canStartOwnBroker');
   const keeper = startKeeper();
   owner.after(() => keeper.stop());
   const directory = mkdtempSync(join(tmpdir(), 'cardauth-own-'));
@@ -73,23 +73,25 @@ interface Keeper {
   stop(): Promise<void>;
 }
 
-const { startKeeper } = (await load('keeper.mjs')) as { startKeeper(): Keeper };
+const { startKeeper } = (await load('keeper.mjs')) as { startKeeper: () => Keeper };
 const { findRabbitmq } = (await load('find-binaries.mjs')) as {
-  findRabbitmq(): { readonly server: string } | undefined;
+  findRabbitmq: () => { readonly server: string } | undefined;
 };
-const { freePorts } = (await load('free-ports.mjs')) as { freePorts(count: number): Promise<number[]> };
-const { speaksAmqp } = (await load('ready.mjs')) as { speaksAmqp(port: number): Promise<boolean> };
+const { freePorts } = (await load('free-ports.mjs')) as { freePorts: (count: number) => Promise<number[]> };
+const { speaksAmqp } = (await load('ready.mjs')) as { speaksAmqp: (port: number) => Promise<boolean> };
 const { startRabbitmq } = (await load('rabbitmq.mjs')) as {
-  startRabbitmq(options: {
+  startRabbitmq: (options: {
     readonly keeper: Pick<Keeper, 'spawn'>;
     readonly binaries: { readonly server: string };
     readonly directory: string;
     readonly ports: readonly number[];
-  }): Promise<{
+  }) => Promise<{
     readonly url: string;
     readonly rabbitmqctl: { readonly command: string; readonly env: Record<string, string> };
   }>;
 };
+
+export const canStartOwnBroker = findRabbitmq() !== undefined;
 
 /** The scripts run before anything is built, and are therefore no TypeScript. */
 function load(name: string): Promise<unknown> {
