@@ -120,7 +120,7 @@ describe('what befalls the broker', { concurrency: false, skip: !canStartOwnBrok
     const worker = await ordeal.startWorker();
     const alarms = [
       { set: ['set_vm_memory_high_watermark', '0.00001'], clear: ['set_vm_memory_high_watermark', '0.4'] },
-      { set: ['set_disk_free_limit', '1000TB'], clear: ['set_disk_free_limit', '1MB'] },
+      { set: ['set_disk_free_limit', '9000GB'], clear: ['set_disk_free_limit', '1MB'] },
     ];
     await ordeal.underLoad(async () => {
       for (const { set, clear } of alarms) {

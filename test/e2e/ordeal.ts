@@ -44,6 +44,8 @@ export interface Ordeal {
   startWorker(change?: Environment, until?: 'ready' | 'started'): Promise<ObservedWorker>;
   /** Publishes one order, until it is confirmed. */
   publish(body?: string, orderId?: string): Promise<void>;
+  /** Publishes what is no order, until it is confirmed. */
+  publishUnreadable(body: string): Promise<void>;
   /** Publishes every order once more that is not announced yet, as upstream would after a loss of its queue. */
   publishUnfinishedAgain(): Promise<void>;
   /** Orders come in at a steady pace before, during and after `fault`. */
@@ -97,6 +99,11 @@ export async function beginOrdeal(owner: Owner, options: OrdealOptions = {}): Pr
       await upstream.publish(broker.ordersQueue, text, orderId);
       bodies.set(orderId, text);
       published.push({ messageId: orderId, orderId, amountMinor: 4223n });
+    },
+    async publishUnreadable(body) {
+      const messageId = newOrderId();
+      await upstream.publish(broker.ordersQueue, body, messageId);
+      published.push({ messageId, orderId: undefined, amountMinor: undefined });
     },
     async publishUnfinishedAgain() {
       const announced = await announcedOrders(stage);
