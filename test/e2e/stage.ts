@@ -92,13 +92,14 @@ export interface GatewayStage {
   start(): Promise<void>;
 }
 
-export async function openStage(owner: Owner): Promise<Stage> {
+/** On the common broker, unless `amqpUrl` names another one. */
+export async function openStage(owner: Owner, options: { readonly amqpUrl?: string } = {}): Promise<Stage> {
   const database = await createDatabase();
   const pool = new pg.Pool({ connectionString: database.url, max: 4 });
   pool.on('error', () => undefined);
   await migrateUp({ url: database.url, log: silent });
 
-  const broker = createBroker();
+  const broker = createBroker(options.amqpUrl);
   const client = await connectBroker(broker.url);
   await client.declareQueue(broker.ordersQueue);
   await client.declareExchange(broker.exchange);
