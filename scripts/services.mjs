@@ -91,7 +91,7 @@ function installInto(plan, names, log) {
 }
 
 /** A directory of our own that other users, such as PostgreSQL's, can pass through but not list. */
-function makeDirectory(keeper) {
+export function makeDirectory(keeper) {
   const directory = mkdtempSync(join(passableTmpdir(), 'cardauth-'));
   keeper.removeAtEnd(directory);
   chmodSync(directory, 0o711);

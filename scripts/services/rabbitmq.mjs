@@ -14,44 +14,61 @@ const loopbackOnly = '-kernel inet_dist_use_interface {127,0,0,1}';
 export async function startRabbitmq({ keeper, binaries, directory, ports, plugins = [], config = [] }) {
   const [amqpPort, distributionPort, epmdPort] = ports;
   const home = join(directory, 'rabbitmq');
-  const env = writeSettings({
+  const nodeName = `${basename(directory)}@localhost`;
+  const env = nodeEnvironment({
     home,
-    nodeName: `${basename(directory)}@localhost`,
+    nodeName,
     amqpPort,
+    distributionPort,
+    epmdPort,
     plugins,
-    config,
+    settings: config,
   });
-  Object.assign(env, {
-    RABBITMQ_NODE_PORT: String(amqpPort),
-    RABBITMQ_DIST_PORT: String(distributionPort),
-    ERL_EPMD_PORT: String(epmdPort),
-    ERL_EPMD_ADDRESS: '127.0.0.1',
-  });
-  // Nothing in this node outlives it, so nothing is gained by letting it say goodbye.
-  const common = { env, cwd: home, stopSignals: ['SIGKILL'] };
+  await startEpmd({ keeper, binaries, directory, epmdPort });
+  await startNode({ keeper, binaries, env, logFile: join(directory, 'rabbitmq.log') });
+  return { url: `amqp://guest:guest@127.0.0.1:${amqpPort}`, rabbitmqctl: { command: binaries.ctl, env } };
+}
 
-  // Our own epmd in the foreground: one that Erlang starts for itself becomes a daemon that nobody ends.
-  await keeper.spawn({
-    ...common,
+/** Our own epmd in the foreground: one that Erlang starts for itself becomes a daemon that nobody ends. */
+export function startEpmd({ keeper, binaries, directory, epmdPort }) {
+  return keeper.spawn({
+    env: { PATH: process.env.PATH, HOME: directory },
+    cwd: directory,
+    stopSignals: ['SIGKILL'],
     command: binaries.epmd,
     args: ['-port', String(epmdPort), '-address', '127.0.0.1'],
     logFile: join(directory, 'epmd.log'),
   });
+}
 
-  const logFile = join(directory, 'rabbitmq.log');
+/** Starts a node, also one that was there before; resolves to its process when it takes connections. */
+export async function startNode({ keeper, binaries, env, logFile }) {
+  // Nothing in this node outlives it, so nothing is gained by letting it say goodbye.
+  const common = { env, cwd: env.HOME, stopSignals: ['SIGKILL'] };
   const server = await keeper.spawn({ ...common, command: binaries.server, args: [], logFile });
   await waitUntilReady({
-    name: 'RabbitMQ',
-    probe: () => speaksAmqp(amqpPort),
+    name: `RabbitMQ ${env.RABBITMQ_NODENAME}`,
+    probe: () => speaksAmqp(Number(env.RABBITMQ_NODE_PORT)),
     timeoutMs: startTimeoutMs,
     exited: server.exited,
     logFile,
   });
-  return { url: `amqp://guest:guest@127.0.0.1:${amqpPort}`, rabbitmqctl: { command: binaries.ctl, env } };
+  return server;
 }
 
-/** Writes the node's files and returns the environment that makes it, and rabbitmqctl, use nothing else. */
-function writeSettings({ home, nodeName, amqpPort, plugins, config }) {
+/**
+ * Writes a node's files below `home` and returns the environment that makes it, and rabbitmqctl, use nothing else.
+ * `settings` are more lines of its rabbitmq.conf.
+ */
+export function nodeEnvironment({
+  home,
+  nodeName,
+  amqpPort,
+  distributionPort,
+  epmdPort,
+  plugins = [],
+  settings = [],
+}) {
   mkdirSync(join(home, 'conf.d'), { recursive: true });
   const write = (name, content) => {
     const path = join(home, name);
@@ -63,6 +80,10 @@ function writeSettings({ home, nodeName, amqpPort, plugins, config }) {
     HOME: home,
     LANG: 'C.UTF-8',
     RABBITMQ_NODENAME: nodeName,
+    RABBITMQ_NODE_PORT: String(amqpPort),
+    RABBITMQ_DIST_PORT: String(distributionPort),
+    ERL_EPMD_PORT: String(epmdPort),
+    ERL_EPMD_ADDRESS: '127.0.0.1',
     RABBITMQ_MNESIA_BASE: join(home, 'data'),
     RABBITMQ_LOG_BASE: join(home, 'log'),
     RABBITMQ_LOGS: '-',
@@ -70,7 +91,7 @@ function writeSettings({ home, nodeName, amqpPort, plugins, config }) {
     RABBITMQ_CONF_ENV_FILE: write('rabbitmq-env.conf', ''),
     RABBITMQ_CONFIG_FILE: write(
       'rabbitmq.conf',
-      [`listeners.tcp.1 = 127.0.0.1:${amqpPort}`, ...config, ''].join('\n'),
+      [`listeners.tcp.1 = 127.0.0.1:${amqpPort}`, ...settings, ''].join('\n'),
     ),
     RABBITMQ_CONFIG_FILES: join(home, 'conf.d'),
     RABBITMQ_ADVANCED_CONFIG_FILE: write('advanced.config', '[].\n'),

@@ -209,7 +209,7 @@ function ownQueuesOf(broker: TestBroker, levelsMs: string): string[] {
   return levelsMs.split(',').map((ms) => levelQueueOf(broker.prefix, broker.ordersQueue, Number(ms)));
 }
 
-async function openGateway(): Promise<GatewayStage & { readonly folder: string }> {
+export async function openGateway(): Promise<GatewayStage & { readonly folder: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'cardauth-ledger-'));
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
