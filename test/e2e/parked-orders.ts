@@ -66,6 +66,12 @@ export class ParkedOrders {
     return { row, body: await readable(row, cardKey), message: undefined };
   }
 
+  /** The body of a sealed row, as text. */
+  async open(row: ParkedRow | undefined, cardKey: JWK): Promise<string> {
+    if (row?.body_form !== 'sealed') throw new Error('there is no sealed body');
+    return (await readable(row, cardKey)).toString();
+  }
+
   /** All rows that nobody has looked at yet. */
   async rest(): Promise<ParkedRow[]> {
     return this.#newRows(100_000);
