@@ -170,7 +170,10 @@ describe('the retry ledger', { concurrency: false }, () => {
       assert.equal(warnings.length, 0);
       await moved(clock, 2_000);
       await waitFor('the warning', () => warnings.length === 1);
-      assert.deepEqual(warnings.map(({ reasons }) => reasons), [[stays, 'late-1']]);
+      assert.deepEqual(
+        warnings.map(({ reasons }) => reasons),
+        [[stays, 'late-1']],
+      );
       const left = (await rows()).map(({ copy_id }) => copy_id);
       assert.ok(left.includes(late) && left.includes(stays));
       assert.ok(gone.every((copyId) => !left.includes(copyId)));
