@@ -93,7 +93,8 @@ describe('a worker that speaks Adyen', { concurrency: false }, () => {
     assert.equal(await parked(id), 'review');
     assert.equal((await stage.order(id))?.status, 'review');
     const paths = (await stage.gateway.requests(id)).map(({ path }) => path);
-    assert.deepEqual(paths, ['/v72/payments', '/payments/:id/cancels']);
+    // Adyen confirms no cancel in its answer, so it may have been asked for again by now.
+    assert.deepEqual([paths[0], ...new Set(paths.slice(1))], ['/v72/payments', '/payments/:id/cancels']);
     assert.equal(stage.receiptsOf(id).length, 0);
   });
 

@@ -47,7 +47,8 @@ export class ParkedOrders {
   readonly #client: BrokerClient;
   readonly #unsealedQueue: string;
   readonly #taken = new Map<unknown, Received>();
-  #lastSeen = '0';
+  /** Not the last row's place: what was numbered earlier may be committed later. */
+  readonly #seen: string[] = [];
 
   constructor(database: pg.Pool, client: BrokerClient, prefix: string) {
     this.#database = database;
@@ -65,6 +66,12 @@ export class ParkedOrders {
     return { row, body: await readable(row, cardKey), message: undefined };
   }
 
+  /** The body of a sealed row, as text. */
+  async open(row: ParkedRow | undefined, cardKey: JWK): Promise<string> {
+    if (row?.body_form !== 'sealed') throw new Error('there is no sealed body');
+    return (await readable(row, cardKey)).toString();
+  }
+
   /** All rows that nobody has looked at yet. */
   async rest(): Promise<ParkedRow[]> {
     return this.#newRows(100_000);
@@ -72,10 +79,10 @@ export class ParkedOrders {
 
   async #newRows(most: number): Promise<ParkedRow[]> {
     const { rows } = await this.#database.query<ParkedRow>(
-      'select * from cardauth.parked_orders where parked_id > $1 order by parked_id limit $2',
-      [this.#lastSeen, most],
+      'select * from cardauth.parked_orders where park_id <> all($1) order by parked_id limit $2',
+      [this.#seen, most],
     );
-    this.#lastSeen = rows.at(-1)?.parked_id ?? this.#lastSeen;
+    this.#seen.push(...rows.map((row) => row.park_id));
     return rows;
   }
 

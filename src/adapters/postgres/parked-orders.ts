@@ -12,7 +12,8 @@
  *   Whoever walks that queue gives the others back by closing the channel. Messages that are put back into
  *   `<prefix>.parked` once there is a card key are recorded again: sealed, in their own rows.
  * - `replay_from` null: nothing to replay; `not_replayable_because` says why.
- * - Pages by `(parked_at, parked_id)`, groups by `(state, cause)`.
+ * - Pages by `(parked_at, parked_id)`, groups by `(state, cause)`. A row may be committed after one with a later number:
+ *   whoever watches for new rows remembers ids, not the last number.
  */
 import type { Log } from '../../ports/log.ts';
 import type {

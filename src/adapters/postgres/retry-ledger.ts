@@ -49,6 +49,7 @@ export class PostgresRetryLedger implements RetryLedger, OverdueRetries {
   #looking: Promise<void> = Promise.resolve();
   #isWriting = false;
   #isClosed = false;
+  #closed: Promise<void> | undefined;
 
   /** Connects when there is something to write. */
   constructor(options: RetryLedgerOptions) {
@@ -89,8 +90,13 @@ export class PostgresRetryLedger implements RetryLedger, OverdueRetries {
     return { count: Number(rows[0]?.count ?? 0), oldest: rows.map(overdueCopy) };
   }
 
-  /** Writes what can be written at once, and disconnects. */
-  async close(): Promise<void> {
+  /** Writes what can be written at once, and disconnects. A second call waits for the first one. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
     this.#isClosed = true;
     this.#timer?.cancel();
     this.#lookTimer?.cancel();

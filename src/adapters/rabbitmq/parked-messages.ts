@@ -2,7 +2,7 @@
  * Reads what lies in the parking lot. Whatever it is, it gets an identity and a reason:
  *
  *     `x-death`               the broker dead-lettered it; headers of ours on it are from before and mean nothing now
- *     `cardauth-park-reason`  a worker parked it
+ *     `cardauth-park-reason`  a worker parked it, or moved it on
  *     neither                 somebody put it there
  *
  * A worker's copy has its id in a header. The others get one made of what identifies them, so that a message that is
@@ -142,8 +142,10 @@ function headersOf({ properties }: ConsumeMessage): Headers {
   return properties.headers ?? {};
 }
 
+const CLASSES: readonly ParkedClass[] = ['input', 'review', 'exhausted', 'broker', 'foreign'];
+
 function classOf(value: unknown): ParkedClass {
-  return value === 'input' || value === 'review' || value === 'exhausted' ? value : 'foreign';
+  return CLASSES.find((one) => one === value) ?? 'foreign';
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
