@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts';
+import type { Examination } from '../ports/examination.ts';
 import type { OrderHistory } from '../ports/order-history.ts';
 import type { OrderPublisher } from '../ports/order-publisher.ts';
 import type { FaultScript } from '../simulator/fault-script.ts';
@@ -17,6 +18,7 @@ export interface Parts {
   readonly orderHistory?: () => Promise<
     (config: Pick<Config, 'database'>) => Promise<OrderHistory & Closable>
   >;
+  readonly examinations?: () => Promise<(config: Config) => readonly Examination[]>;
   readonly simulator?: () => Promise<SimulatorPart>;
   /** Resolves to the exit code. */
   readonly demo?: () => Promise<(options: DemoOptions) => Promise<number>>;

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { addConfigCommand } from './commands/config.ts';
 import { addDemoCommand } from './commands/demo.ts';
+import { addDoctorCommand } from './commands/doctor.ts';
 import { addMigrateCommand } from './commands/migrate.ts';
 import { addOrdersCommand } from './commands/orders.ts';
 import { addSimulatorCommand } from './commands/simulator.ts';
@@ -46,6 +47,7 @@ function createProgram(context: CommandContext, version: string): Command {
   addMigrateCommand(program, context);
   addOrdersCommand(program, context);
   addConfigCommand(program, context);
+  addDoctorCommand(program, context);
   addSimulatorCommand(program, context);
   addDemoCommand(program, context);
   return program;
