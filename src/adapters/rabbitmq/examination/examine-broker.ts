@@ -27,6 +27,10 @@ export function brokerExamination(options: BrokerExaminationOptions): Examinatio
       const hosts = await Promise.all(options.endpoints.map((endpoint) => visit(endpoint, options)));
       try {
         return [...hostFindings(hosts), ...(await examineFirst(hosts, options))];
+      } catch (error) {
+        const because = error instanceof Error ? error.message : String(error);
+        const broken = findingsOf('broker.objects').error(`not everything could be asked: ${because}`);
+        return [...hostFindings(hosts), broken];
       } finally {
         await Promise.all(hosts.map((host) => host.close()));
       }

@@ -89,8 +89,8 @@ async function queueFindings(options: ManagedOptions): Promise<readonly Finding[
   return [...judged, ...(await replicaFindings(api, facts, ordersQueue))];
 }
 
-/** Statistics of a new queue come with the next interval, five seconds by default. */
-const STATISTICS_WITHIN_MS = 8_000;
+/** Statistics of a new queue come with its next tick and the next interval, five seconds each by default. */
+const STATISTICS_WITHIN_MS = 12_000;
 const ASK_AGAIN_AFTER_MS = 500;
 
 async function ordersQueueFacts(api: Management, clock: Clock, queue: string): Promise<QueueFacts | string> {

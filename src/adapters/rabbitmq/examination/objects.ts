@@ -43,9 +43,9 @@ export async function objectFindings(on: Declaring, options: ObjectsOptions): Pr
   const looks = [
     await lookAtOrdersQueue(on, options),
     await lookAtExchange(link, clock, options),
-    await lookAtDefaultExchange(link, clock),
     await lookAtParkedQueue(on, options),
     await lookAtLevels(on, options),
+    await lookAtDefaultExchange(link, clock),
   ];
   const missing = looks.flatMap((look) => look.missing).filter((right) => right !== undefined);
   return [...looks.flatMap(({ findings }) => findings), rightsFinding(missing, options)];

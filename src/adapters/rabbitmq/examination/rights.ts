@@ -43,10 +43,14 @@ export async function tryWriting(link: Link, clock: Clock, exchange: string): Pr
     channel.unbindExchange(exchange, 'amq.topic', NO_SUCH_KEY),
   );
   // The destination is judged first: a refusal of the source says that the destination was let through.
-  return tried.missing?.name === 'amq.topic' ? { ...tried, missing: undefined } : tried;
+  if (tried.missing === undefined || tried.missing.name !== exchange) return { ...tried, missing: undefined };
+  return { ...tried, missing: { ...tried.missing, permission: 'write' } };
 }
 
-/** Whether copies may be sent to queues by name. */
+/**
+ * Whether copies may be sent to queues by name. To be tried last: under an alarm the broker reads nothing more from a
+ * connection that has published.
+ */
 export async function tryDefaultExchange(link: Link, clock: Clock): Promise<Trial> {
   const opened = await link.openConfirmChannel();
   try {
