@@ -34,8 +34,7 @@ export function databaseExamination(options: DatabaseExaminationOptions): Examin
           connectWallMs: CONNECT_WALL_MS,
         });
       } catch (error) {
-        const remedy = 'bring it back, or correct DATABASE_URL';
-        return [findingsOf('database.reachable').unreachable(fromDatabase(error).message, remedy)];
+        return [connectionFinding(fromDatabase(error).message)];
       }
       try {
         return await examineConnected(client, options);
@@ -44,6 +43,16 @@ export function databaseExamination(options: DatabaseExaminationOptions): Examin
       }
     },
   };
+}
+
+/** SQLSTATEs of a server that answered and said no. */
+const REFUSALS = /\((28000|28P01|3D000)\)/;
+
+function connectionFinding(trouble: string): Finding {
+  const { error, unreachable } = findingsOf('database.reachable');
+  return REFUSALS.test(trouble)
+    ? error(trouble, 'correct user, password or database in DATABASE_URL')
+    : unreachable(trouble, 'bring it back, or correct DATABASE_URL');
 }
 
 async function examineConnected(
