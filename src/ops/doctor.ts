@@ -46,9 +46,10 @@ export function reportOf(area: string, findings: readonly Finding[]): DoctorRepo
   return { ...summaryOf(views), unreachable: [], findings: views };
 }
 
-async function findingsOf({ area, examine }: Examination): Promise<readonly Finding[]> {
+async function findingsOf(examination: Examination): Promise<readonly Finding[]> {
+  const { area } = examination;
   try {
-    return await examine();
+    return await examination.examine();
   } catch (error) {
     // Its text may quote anything; the name of a bug is enough to report it by.
     const name = error instanceof Error ? error.name : typeof error;

@@ -5,7 +5,7 @@ import {
   declareLevelQueues,
   declareNotificationExchange,
   declareOrdersQueue,
-  declareParkedQueue,
+  type Declaring,
 } from '../../src/adapters/rabbitmq/declare.ts';
 import { parseAmqpUrls } from '../../src/adapters/rabbitmq/endpoint.ts';
 import {
@@ -62,9 +62,7 @@ describe('doctor at a broker', { skip: !(await canStartBroker()) }, () => {
     }).examine();
   }
 
-  async function withLink(
-    use: (on: Parameters<typeof declareParkedQueue>[0]) => Promise<void>,
-  ): Promise<void> {
+  async function withLink(use: (on: Declaring) => Promise<void>): Promise<void> {
     const connection = realConnection('publish', broker.url);
     connection.start();
     try {

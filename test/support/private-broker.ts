@@ -24,13 +24,13 @@ export interface TlsServerFiles {
 
 // The scripts have no types of their own.
 interface Scripts {
-  startKeeper(): { stop(): Promise<void>; removeAtEnd(path: string): void };
-  startRabbitmq(options: object): Promise<{
+  readonly startKeeper: () => { stop(): Promise<void>; removeAtEnd(path: string): void };
+  readonly startRabbitmq: (options: object) => Promise<{
     readonly url: string;
     readonly rabbitmqctl: { readonly command: string; readonly env: Record<string, string> };
   }>;
-  findRabbitmq(): object | undefined;
-  freePorts(count: number): Promise<number[]>;
+  readonly findRabbitmq: () => object | undefined;
+  readonly freePorts: (count: number) => Promise<number[]>;
 }
 
 async function scripts(): Promise<Scripts> {

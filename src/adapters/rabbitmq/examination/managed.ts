@@ -59,9 +59,9 @@ function troubleOf(answer: Answer): string | undefined {
   return answer.status === 200 ? undefined : `status ${answer.status}`;
 }
 
-async function alarmFindings({ get }: Management): Promise<readonly Finding[]> {
+async function alarmFindings(api: Management): Promise<readonly Finding[]> {
   const { ok, error, skipped } = findingsOf('broker.alarms');
-  const answer = await get('health/checks/alarms');
+  const answer = await api.get('health/checks/alarms');
   if (answer.kind === 'answered' && answer.status === 200) return [ok('no memory or disk alarm')];
   if (answer.kind === 'answered' && answer.status === 503) {
     const alarms = listOf(recordOf(answer.json)['alarms']).map(
