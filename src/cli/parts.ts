@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts';
 import type { AuditTrail } from '../ports/audit-trail.ts';
+import type { Examination } from '../ports/examination.ts';
 import type { OrderHistory } from '../ports/order-history.ts';
 import type { OrderPublisher } from '../ports/order-publisher.ts';
 import type { FaultScript } from '../simulator/fault-script.ts';
@@ -19,6 +20,7 @@ export interface Parts {
     (config: Pick<Config, 'database'>) => Promise<OrderHistory & Closable>
   >;
   readonly auditTrail?: () => Promise<(config: Pick<Config, 'database'>) => Promise<AuditTrail & Closable>>;
+  readonly examinations?: () => Promise<(config: Config) => readonly Examination[]>;
   readonly simulator?: () => Promise<SimulatorPart>;
   /** Resolves to the exit code. */
   readonly demo?: () => Promise<(options: DemoOptions) => Promise<number>>;

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { addAuditCommand } from './commands/audit.ts';
 import { addConfigCommand } from './commands/config.ts';
 import { addDemoCommand } from './commands/demo.ts';
+import { addDoctorCommand } from './commands/doctor.ts';
 import { addMigrateCommand } from './commands/migrate.ts';
 import { addOrdersCommand } from './commands/orders.ts';
 import { addSchemaCommand } from './commands/schema.ts';
@@ -51,6 +52,7 @@ export function createProgram(context: CommandContext, version: string): Command
   addAuditCommand(program, context);
   addConfigCommand(program, context);
   addSchemaCommand(program, context);
+  addDoctorCommand(program, context);
   addSimulatorCommand(program, context);
   addDemoCommand(program, context);
   return program;

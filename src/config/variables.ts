@@ -46,7 +46,7 @@ function variable<Schema extends z.ZodType>(schema: Schema, about: VariableFacts
 }
 
 /** Where a file lies; whether it can be read shows when it is. */
-const filePath = () => matching(/^[^\0\r\n]{1,4096}$/, 'is not a path').optional();
+const filePath = () => matching(/^\P{Cc}{1,4096}$/u, 'is not a path').optional();
 const dayMs = 86_400_000;
 /** Names of queues and exchanges: at most 255 bytes in AMQP 0-9-1, without control characters. */
 const amqpName = () => matching(/^[\x21-\x7e]{1,200}$/, 'is not 1-200 visible ASCII characters');

@@ -37,11 +37,15 @@ export interface Declaring {
 }
 
 /** Every worker crash counts as a delivery of everything prefetched, so a small limit would lose good orders. */
-const DELIVERY_LIMIT = 50;
+export const DELIVERY_LIMIT = 50;
 /** No number for "none" means the same to all versions. */
 const AS_GOOD_AS_NO_LIMIT = 1_000_000;
 const DECLARE_TIMEOUT_MS = 10_000;
 const LONGEST_NAME_BYTES = 255;
+
+export type QueueArguments = Readonly<Record<string, string | number>>;
+
+export const PARKED_QUEUE_ARGUMENTS: QueueArguments = { 'x-queue-type': 'quorum' };
 
 export function parkedQueueOf(prefix: string): string {
   return `${prefix}.parked`;
@@ -74,13 +78,17 @@ export async function declareOrdersQueue(
     return;
   }
   await declareParkedQueue(on, prefix);
-  await assertQueue(on, queue, {
+  await assertQueue(on, queue, ordersQueueArguments(prefix));
+}
+
+export function ordersQueueArguments(prefix: string): QueueArguments {
+  return {
     'x-queue-type': 'quorum',
     'x-delivery-limit': DELIVERY_LIMIT,
     'x-dead-letter-exchange': deadLetterExchangeOf(prefix),
     'x-dead-letter-strategy': 'at-least-once',
     'x-overflow': 'reject-publish',
-  });
+  };
 }
 
 /** Checks or creates the topic exchange that announcements go to. */
@@ -97,7 +105,7 @@ export async function declareNotificationExchange(
 
 export async function declareParkedQueue(on: Declaring, prefix: string): Promise<void> {
   const queue = parkedQueueOf(prefix);
-  await assertQueue(on, queue, { 'x-queue-type': 'quorum' });
+  await assertQueue(on, queue, PARKED_QUEUE_ARGUMENTS);
   await assertExchange(on, deadLetterExchangeOf(prefix), 'fanout');
   await scratch(on, `bind ${queue}`, (channel) => channel.bindQueue(queue, deadLetterExchangeOf(prefix), ''));
 }
@@ -119,26 +127,28 @@ export async function declareLevelQueues(
   options: { readonly prefix: string; readonly ordersQueue: string; readonly levelsMs: readonly number[] },
 ): Promise<void> {
   for (const levelMs of options.levelsMs) {
-    await assertQueue(on, levelQueueOf(options.prefix, options.ordersQueue, levelMs), {
-      'x-queue-type': 'quorum',
-      'x-message-ttl': levelMs,
-      'x-dead-letter-exchange': '',
-      'x-dead-letter-routing-key': options.ordersQueue,
-      'x-dead-letter-strategy': 'at-least-once',
-      'x-overflow': 'reject-publish',
-    });
+    const queue = levelQueueOf(options.prefix, options.ordersQueue, levelMs);
+    await assertQueue(on, queue, levelQueueArguments(options.ordersQueue, levelMs));
   }
 }
 
-function deadLetterExchangeOf(prefix: string): string {
+export function levelQueueArguments(ordersQueue: string, levelMs: number): QueueArguments {
+  return {
+    'x-queue-type': 'quorum',
+    'x-message-ttl': levelMs,
+    'x-dead-letter-exchange': '',
+    'x-dead-letter-routing-key': ordersQueue,
+    'x-dead-letter-strategy': 'at-least-once',
+    'x-overflow': 'reject-publish',
+  };
+}
+
+export function deadLetterExchangeOf(prefix: string): string {
   return `${prefix}.dlx`;
 }
 
-async function assertQueue(
-  on: Declaring,
-  queue: string,
-  args: Record<string, string | number>,
-): Promise<void> {
+/** Creates the queue, or sees that it is as it should be; a PermanentProblem names the difference. */
+export async function assertQueue(on: Declaring, queue: string, args: QueueArguments): Promise<void> {
   await scratch(on, `queue ${queue}`, (channel) =>
     channel.assertQueue(queue, { durable: true, arguments: args }),
   );
