@@ -40,9 +40,10 @@ describe('the publisher', () => {
 
     channel().onPublish = 'wait';
     const swallowed = assert.rejects(publisher.publish(message('b')), classed('ambiguous'));
-    await pass(clock, 1_000);
+    await pass(clock, 1_200);
     await swallowed;
 
+    channel().onPublish = 'wait';
     const lost = assert.rejects(publisher.publish(message('c')), classed('ambiguous'));
     channel().die('404 (NOT-FOUND)');
     await lost;
