@@ -19,7 +19,7 @@ describe('the ways between worker and broker', { concurrency: false }, () => {
   it(`cut at ${WORKERS * CUTS_EACH} random instants`, { timeout: 900_000 }, async (t) => {
     const seed = Number(process.env['CARDAUTH_CUTS_SEED'] ?? randomInt(2 ** 31));
     t.diagnostic(`CARDAUTH_CUTS_SEED=${seed}`);
-    const ordeal = await beginOrdeal(t, { ordersPerSecond: 40 });
+    const ordeal = await beginOrdeal(t, { ordersPerSecond: 80 });
     const ways: Proxy<AmqpFrame>[] = [];
     for (let n = 0; n < WORKERS; n += 1) ways.push(await watchedWay(t, ordeal));
     const workers = await Promise.all(ways.map(({ url }) => ordeal.startWorker({ AMQP_URL: url })));
