@@ -347,6 +347,8 @@ function replayRules(limits: WorkerConfig['topology'], isGatewayStopped: () => b
   return {
     otherwise,
     byErrorClass: {
+      // A confirm that was lost with its connection, or swallowed: the broker's fault, never the order's.
+      ambiguous: notItsOwn,
       bad_gateway: gatewayFault,
       breaker_open: notItsOwn,
       claimed_elsewhere: notItsOwn,

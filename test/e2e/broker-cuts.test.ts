@@ -15,11 +15,14 @@ import { beginOrdeal } from './ordeal.ts';
 const WORKERS = 4;
 const CUTS_EACH = bySize(6, 25);
 
+/** One replay is all that an order has: what happens to its connection must not use it up. */
+const ENVIRONMENT = { CARDAUTH_MAX_ATTEMPTS: '1' };
+
 describe('the ways between worker and broker', { concurrency: false }, () => {
   it(`cut at ${WORKERS * CUTS_EACH} random instants`, { timeout: 900_000 }, async (t) => {
     const seed = Number(process.env['CARDAUTH_CUTS_SEED'] ?? randomInt(2 ** 31));
     t.diagnostic(`CARDAUTH_CUTS_SEED=${seed}`);
-    const ordeal = await beginOrdeal(t, { ordersPerSecond: 40 });
+    const ordeal = await beginOrdeal(t, { ordersPerSecond: 80, environment: ENVIRONMENT });
     const ways: Proxy<AmqpFrame>[] = [];
     for (let n = 0; n < WORKERS; n += 1) ways.push(await watchedWay(t, ordeal));
     const workers = await Promise.all(ways.map(({ url }) => ordeal.startWorker({ AMQP_URL: url })));
@@ -38,7 +41,7 @@ describe('the ways between worker and broker', { concurrency: false }, () => {
   });
 
   it('acks swallowed: what was not acked comes again, and nothing is charged again', async (t) => {
-    const ordeal = await beginOrdeal(t);
+    const ordeal = await beginOrdeal(t, { environment: ENVIRONMENT });
     const worker = await ordeal.startWorker();
     let swallowed = 0;
     await ordeal.underLoad(async () => {
@@ -57,7 +60,7 @@ describe('the ways between worker and broker', { concurrency: false }, () => {
   });
 
   it('confirms swallowed: published again under the same id, and the worker goes on', async (t) => {
-    const ordeal = await beginOrdeal(t);
+    const ordeal = await beginOrdeal(t, { environment: ENVIRONMENT });
     const worker = await ordeal.startWorker();
     let swallowed = 0;
     await ordeal.underLoad(async () => {
@@ -77,7 +80,7 @@ describe('the ways between worker and broker', { concurrency: false }, () => {
   });
 
   it('slow, half closed and reset', async (t) => {
-    const ordeal = await beginOrdeal(t);
+    const ordeal = await beginOrdeal(t, { environment: ENVIRONMENT });
     const worker = await ordeal.startWorker();
     await ordeal.underLoad(async () => {
       ordeal.proxy.setLatency(150);
@@ -97,7 +100,7 @@ describe('the ways between worker and broker', { concurrency: false }, () => {
   });
 
   it('a silent peer: passed by as one of two hosts; waited for as the only one, also in mid-handshake', async (t) => {
-    const ordeal = await beginOrdeal(t);
+    const ordeal = await beginOrdeal(t, { environment: ENVIRONMENT });
     const silent = await startAmqpProxy({ target: ordeal.stage.broker.url });
     t.after(() => silent.close());
     silent.freeze();
@@ -123,7 +126,7 @@ describe('the ways between worker and broker', { concurrency: false }, () => {
   });
 
   it('frozen while it works: noticed by heartbeat, and left for a new connection', async (t) => {
-    const ordeal = await beginOrdeal(t);
+    const ordeal = await beginOrdeal(t, { environment: ENVIRONMENT });
     const url = `${ordeal.proxy.url}?heartbeat=1`;
     const worker = await ordeal.startWorker({ AMQP_URL: url });
     await ordeal.underLoad(async () => {

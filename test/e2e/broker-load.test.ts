@@ -88,20 +88,15 @@ describe('many orders', { concurrency: false }, () => {
       const worker = await stage.startWorker({
         AMQP_URL: ordeal.proxy.url,
         CARDAUTH_MAX_SPOUT_PENDING: '200',
-        CARDAUTH_GATEWAY_TIMEOUT_MS: '10000',
-        CARDAUTH_DRAIN_MS: '7000',
+        CARDAUTH_GATEWAY_TIMEOUT_MS: '14000',
       });
       const ids = (count: number): string[] => Array.from({ length: count }, newOrderId);
       const [willReturn, willComplete, willBeUnknown, never] = [ids(30), ids(120), ids(50), ids(20)];
+      const hold = { kind: 'hold' as const };
+      const later = { kind: 'delay' as const, ms: 2_500 };
       await gateway.setFaults([
-        ...[...willReturn, ...willBeUnknown].map((orderId) => ({
-          match: { orderId },
-          fault: { kind: 'hold' as const },
-        })),
-        ...willComplete.map((orderId) => ({
-          match: { orderId },
-          fault: { kind: 'delay' as const, ms: 2_500 },
-        })),
+        ...[...willReturn, ...willBeUnknown].map((orderId) => ({ match: { orderId }, fault: hold })),
+        ...willComplete.map((orderId) => ({ match: { orderId }, fault: later })),
       ]);
       const inFlight = async (count: number): Promise<void> => {
         await waitFor(`${count} requests`, async () => (await gateway.requests()).length === count, PATIENCE);
@@ -112,12 +107,21 @@ describe('many orders', { concurrency: false }, () => {
 
       await publishAll(willReturn);
       await inFlight(30);
-      // These are asked for so much later that they are still unanswered at the end, when the first have given up.
+      // The others are asked for so much later that they are still in flight when these have given up.
       await sleep(6_000);
       await publishAll([...willComplete, ...willBeUnknown]);
       await inFlight(200);
       await publishAll(never);
       worker.kill('SIGTERM');
+      await waitFor('those with an answer to be announced', () => announced(ordeal, willComplete), PATIENCE);
+      await waitFor(
+        'those without an answer to be back, with those that were never taken',
+        async () => (await stage.client.counts(stage.broker.ordersQueue))?.ready === 50,
+        PATIENCE,
+      );
+      // The second signal ends it while the gateway still has these.
+      worker.kill('SIGTERM');
+
       const line = await worker.waitForLine('"completed":', { timeoutMs: 60_000 });
       const { completed, returned, unknown } = JSON.parse(line.text) as Record<string, number>;
       assert.deepEqual({ completed, returned, unknown }, { completed: 120, returned: 30, unknown: 50 });

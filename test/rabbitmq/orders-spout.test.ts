@@ -309,6 +309,22 @@ describe('the orders spout', () => {
     assert.equal(channel().consumer, undefined);
   });
 
+  it('gives the connection up when not even the closing of a channel is answered', async () => {
+    const { broker, channel, clock, spout } = await consuming();
+    channel().silentOn.add('cancel').add('close');
+    channel().deliver('A');
+    spout.deactivate();
+    await pass(clock, 20_000);
+    assert.equal(broker.connections.length, 2);
+    spout.activate();
+    await settled(clock);
+    channel().deliver('B');
+    spout.ack('A');
+    spout.ack('B');
+    assert.deepEqual(channel().acked, [1]);
+    assert.equal(spout.counts.stale, 1);
+  });
+
   describe('when it is paused', () => {
     it('cancels the consumer, keeps what waits, and goes on with it', async () => {
       const { channel, clock, collector, emitted, spout } = await consuming();

@@ -2,6 +2,7 @@ import type { Channel } from 'amqplib';
 
 import type { Log } from '../../ports/log.ts';
 import type { Clock } from '../../topology/clock.ts';
+import { RetriableError } from '../../topology/errors.ts';
 import { withDeadline } from './deadline.ts';
 import type { Opened } from './keep-open.ts';
 import { missingRightOf, missingRightText } from './missing-right.ts';
@@ -19,8 +20,15 @@ const CLOSE_TIMEOUT_MS = 5_000;
 /**
  * To be called in the tick in which the channel appears: an `error` without a listener would end the process. The
  * `handler-error` listener keeps amqplib from closing the channel with 541 when a callback of ours throws.
+ *
+ * `onUnanswered` is told when the broker does not answer the channel's closing in time. It has to end the connection:
+ * nothing else ends such a channel, and the broker would keep for it what is unsettled there.
  */
-export function openedChannel<C extends Channel>(channel: C, clock: Clock, log: Log): OpenedChannel<C> {
+export function openedChannel<C extends Channel>(
+  channel: C,
+  means: { readonly clock: Clock; readonly log: Log; readonly onUnanswered: () => void },
+): OpenedChannel<C> {
+  const { clock, log, onUnanswered } = means;
   let isOpen = true;
   let lastError: string | undefined;
   const ended = new Promise<string>((resolve) => {
@@ -50,8 +58,9 @@ export function openedChannel<C extends Channel>(channel: C, clock: Clock, log: 
           'closing a channel',
           Promise.race([channel.close(), ended]),
         );
-      } catch {
-        // It was closing already, or nobody answers; then the end of the connection ends it.
+      } catch (error) {
+        // Anything else says that it was closing already.
+        if (error instanceof RetriableError && error.errorClass === 'broker_timeout') onUnanswered();
       }
     },
   };

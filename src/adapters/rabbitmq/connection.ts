@@ -8,11 +8,12 @@
  * - `epoch` counts openings; whoever holds something of an older link must not use it on a newer one.
  * - `close` says goodbye within a deadline, then destroys the socket.
  */
-import { connect, type ChannelModel } from 'amqplib';
+import type { ChannelModel } from 'amqplib';
 
 import type { Log } from '../../ports/log.ts';
 import type { Clock } from '../../topology/clock.ts';
 import { nextBelow, type RandomSource } from '../../topology/random.ts';
+import { connectHeard } from './connect-heard.ts';
 import { withDeadline } from './deadline.ts';
 import { connectOptions, labelOf, type Endpoint } from './endpoint.ts';
 import { KeepOpen, type OpenEvent } from './keep-open.ts';
@@ -172,7 +173,7 @@ async function dialBroker(endpoint: Endpoint, role: string, signal: AbortSignal)
   const { options, socket } = connectOptions(endpoint);
   // node:net and node:tls both take a signal; amqplib hands its socket options over to them.
   const socketOptions = { ...socket, signal, clientProperties: { connection_name: `cardauth ${role}` } };
-  return connect(options, socketOptions);
+  return connectHeard(options, socketOptions);
 }
 
 function shuffled<T>(items: readonly T[], random: RandomSource): T[] {

@@ -1,3 +1,5 @@
+import { EventEmitter } from 'node:events';
+
 import type { Channel, ChannelModel, ConfirmChannel } from 'amqplib';
 
 import type { Log } from '../../ports/log.ts';
@@ -75,8 +77,17 @@ export function openedLink(model: ChannelModel, parts: LinkParts): Link {
     log.info({ broker: label }, 'the broker accepts publishing again');
     onBlockedChange();
   });
+  // amqplib's model does not pass it on; without it, a listener of ours that throws would cost the connection.
+  if (model.connection instanceof EventEmitter) {
+    model.connection.on('handler-error', (error: Error, eventName: string) => {
+      log.error({ err: error, eventName }, 'a listener of a RabbitMQ connection threw: this is a bug');
+    });
+  }
+  const onUnanswered = () => {
+    end('the broker does not answer any more');
+  };
   const opened = async <C extends Channel>(opening: Promise<C>): Promise<OpenedChannel<C>> => {
-    const adopted = opening.then((channel) => openedChannel(channel, clock, log));
+    const adopted = opening.then((channel) => openedChannel(channel, { clock, log, onUnanswered }));
     try {
       return await withDeadline(clock, SETUP_TIMEOUT_MS, 'opening a channel', adopted);
     } catch (error) {
