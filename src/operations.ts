@@ -5,6 +5,7 @@
 import { openAuditTrail as openTrail } from './adapters/postgres/audit-trail.ts';
 import { migrateUp, migrationStatus } from './adapters/postgres/migrate.ts';
 import { openOrderHistory as openHistory } from './adapters/postgres/order-history.ts';
+import { openOrderSearch as openSearch } from './adapters/postgres/order-search.ts';
 import { BrokerConnection } from './adapters/rabbitmq/connection.ts';
 import { declareOrdersQueue } from './adapters/rabbitmq/declare.ts';
 import { parseAmqpUrls } from './adapters/rabbitmq/endpoint.ts';
@@ -14,6 +15,7 @@ import { secretTexts } from './config/secrets.ts';
 import type { AuditTrail } from './ports/audit-trail.ts';
 import type { Log } from './ports/log.ts';
 import type { OrderHistory } from './ports/order-history.ts';
+import type { OrderSearch } from './ports/order-search.ts';
 import type { OrderPublisher } from './ports/order-publisher.ts';
 import { createLog } from './telemetry/log.ts';
 import { RetriableError } from './topology/errors.ts';
@@ -29,6 +31,8 @@ export function openMigrations(config: Pick<Config, 'database'>) {
   };
 }
 
+export { createCardCipher as openCardCipher } from './adapters/jose/card-cipher.ts';
+
 export function openOrderHistory(
   config: Pick<Config, 'database'>,
 ): OrderHistory & { close(): Promise<void> } {
@@ -37,6 +41,10 @@ export function openOrderHistory(
 
 export function openAuditTrail(config: Pick<Config, 'database'>): AuditTrail & { close(): Promise<void> } {
   return openTrail({ databaseUrl: config.database.url.reveal(), log: logOnStderr(config) });
+}
+
+export function openOrderSearch(config: Pick<Config, 'database'>): OrderSearch & { close(): Promise<void> } {
+  return openSearch({ databaseUrl: config.database.url.reveal(), log: logOnStderr(config) });
 }
 
 /** Rejects with a RetriableError of class `publisher_unavailable` when no broker answers within five seconds. */

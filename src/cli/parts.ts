@@ -1,6 +1,9 @@
+import type { CardKeys } from '../config/card-keys.ts';
 import type { Config } from '../config/config.ts';
+import type { CardCipher } from '../ports/card-cipher.ts';
 import type { AuditTrail } from '../ports/audit-trail.ts';
 import type { OrderHistory } from '../ports/order-history.ts';
+import type { OrderSearch } from '../ports/order-search.ts';
 import type { OrderPublisher } from '../ports/order-publisher.ts';
 import type { FaultScript } from '../simulator/fault-script.ts';
 
@@ -18,6 +21,8 @@ export interface Parts {
   readonly orderHistory?: () => Promise<
     (config: Pick<Config, 'database'>) => Promise<OrderHistory & Closable>
   >;
+  readonly orderSearch?: () => Promise<(config: Pick<Config, 'database'>) => Promise<OrderSearch & Closable>>;
+  readonly cardCipher?: () => Promise<(keys: CardKeys) => CardCipher>;
   readonly auditTrail?: () => Promise<(config: Pick<Config, 'database'>) => Promise<AuditTrail & Closable>>;
   readonly simulator?: () => Promise<SimulatorPart>;
   /** Resolves to the exit code. */
