@@ -6,6 +6,7 @@ import { openAuditTrail as openTrail } from './adapters/postgres/audit-trail.ts'
 import { migrateUp, migrationStatus } from './adapters/postgres/migrate.ts';
 import { openOrderHistory as openHistory } from './adapters/postgres/order-history.ts';
 import { openParkedOrders as openParked } from './adapters/postgres/parked-orders.ts';
+import { openOrderSearch as openSearch } from './adapters/postgres/order-search.ts';
 import { BrokerConnection } from './adapters/rabbitmq/connection.ts';
 import { declareOrdersQueue } from './adapters/rabbitmq/declare.ts';
 import { parseAmqpUrls } from './adapters/rabbitmq/endpoint.ts';
@@ -15,6 +16,7 @@ import { secretTexts } from './config/secrets.ts';
 import type { AuditTrail } from './ports/audit-trail.ts';
 import type { Log } from './ports/log.ts';
 import type { OrderHistory } from './ports/order-history.ts';
+import type { OrderSearch } from './ports/order-search.ts';
 import type { OrderPublisher } from './ports/order-publisher.ts';
 import type { ParkedOrders } from './ports/parked-orders.ts';
 import { createLog } from './telemetry/log.ts';
@@ -31,6 +33,8 @@ export function openMigrations(config: Pick<Config, 'database'>) {
   };
 }
 
+export { createCardCipher as openCardCipher } from './adapters/jose/card-cipher.ts';
+
 export function openOrderHistory(
   config: Pick<Config, 'database'>,
 ): OrderHistory & { close(): Promise<void> } {
@@ -45,6 +49,10 @@ export function openParkedOrders(
   config: Pick<Config, 'database'>,
 ): ParkedOrders & { close(): Promise<void> } {
   return openParked({ databaseUrl: config.database.url.reveal(), log: logOnStderr(config) });
+}
+
+export function openOrderSearch(config: Pick<Config, 'database'>): OrderSearch & { close(): Promise<void> } {
+  return openSearch({ databaseUrl: config.database.url.reveal(), log: logOnStderr(config) });
 }
 
 /** Rejects with a RetriableError of class `publisher_unavailable` when no broker answers within five seconds. */

@@ -22,6 +22,11 @@ process.exitCode = await runCli(process.argv.slice(2), {
       const { openAuditTrail } = await import('../operations.ts');
       return (config) => Promise.resolve(openAuditTrail(config));
     },
+    cardCipher: async () => (await import('../operations.ts')).openCardCipher,
+    orderSearch: async () => {
+      const { openOrderSearch } = await import('../operations.ts');
+      return (config) => Promise.resolve(openOrderSearch(config));
+    },
     orderHistory: async () => {
       const { openOrderHistory } = await import('../operations.ts');
       return (config) => Promise.resolve(openOrderHistory(config));

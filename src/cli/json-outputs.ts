@@ -25,12 +25,16 @@ export interface JsonOutput {
 }
 
 export const jsonOutputs = {
+  'audit list': document(async () => (await import('./json/audit.ts')).auditPage),
   'config show': document(async () => (await import('./json/config.ts')).shownSettings),
   demo: document(async () => (await import('./json/demo.ts')).demoResult),
   'migrate status': document(async () => (await import('./json/migrate.ts')).migrationStatus),
   'migrate up': document(async () => (await import('./json/migrate.ts')).migrationsApplied),
+  'orders explain': document(async () => (await import('../ops/explain-order.ts')).orderExplanation),
+  'orders list': document(async () => (await import('../ops/list-orders.ts')).orderList),
   'orders publish': document(async () => (await import('./json/orders.ts')).publishSummary),
   'orders show': document(async () => (await import('../ops/show-order.ts')).orderView),
+  'orders validate': document(async () => (await import('../ops/validate-orders.ts')).validationReport),
 } satisfies Readonly<Record<string, JsonOutput>>;
 
 export type JsonOutputName = keyof typeof jsonOutputs;

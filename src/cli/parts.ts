@@ -1,7 +1,10 @@
+import type { CardKeys } from '../config/card-keys.ts';
 import type { Config } from '../config/config.ts';
+import type { CardCipher } from '../ports/card-cipher.ts';
 import type { AuditTrail } from '../ports/audit-trail.ts';
 import type { Examination } from '../ports/examination.ts';
 import type { OrderHistory } from '../ports/order-history.ts';
+import type { OrderSearch } from '../ports/order-search.ts';
 import type { OrderPublisher } from '../ports/order-publisher.ts';
 import type { FaultScript } from '../simulator/fault-script.ts';
 
@@ -19,6 +22,8 @@ export interface Parts {
   readonly orderHistory?: () => Promise<
     (config: Pick<Config, 'database'>) => Promise<OrderHistory & Closable>
   >;
+  readonly orderSearch?: () => Promise<(config: Pick<Config, 'database'>) => Promise<OrderSearch & Closable>>;
+  readonly cardCipher?: () => Promise<(keys: CardKeys) => CardCipher>;
   readonly auditTrail?: () => Promise<(config: Pick<Config, 'database'>) => Promise<AuditTrail & Closable>>;
   readonly examinations?: () => Promise<(config: Config) => readonly Examination[]>;
   readonly simulator?: () => Promise<SimulatorPart>;

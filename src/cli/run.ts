@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { addAuditCommand } from './commands/audit.ts';
+import { addCompletionCommand } from './commands/completion.ts';
 import { addConfigCommand } from './commands/config.ts';
 import { addDemoCommand } from './commands/demo.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
@@ -55,6 +56,7 @@ export function createProgram(context: CommandContext, version: string): Command
   addDoctorCommand(program, context);
   addSimulatorCommand(program, context);
   addDemoCommand(program, context);
+  addCompletionCommand(program, context);
   return program;
 }
 
@@ -68,7 +70,8 @@ Examples:
   cardauth migrate up
   cardauth worker
   cardauth orders publish orders.ndjson
-  cardauth orders show 1234
+  cardauth orders list --status review
+  cardauth orders explain 1234
 `;
 
 function failed(error: unknown, { terminal }: CliContext): number {

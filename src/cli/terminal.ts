@@ -9,14 +9,17 @@ export interface Terminal {
   progress(text: string): void;
   /** Takes the progress line away. */
   clearProgress(): void;
+  /** Columns that stdout has room for; undefined when it is no terminal. */
+  readonly width: number | undefined;
 }
 
 export interface TerminalStreams {
-  readonly stdout: { write(text: string): unknown };
+  readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean; readonly columns?: number };
   readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean };
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
+const DEFAULT_WIDTH = 80;
 const START_OF_EMPTIED_LINE = '\r\x1b[K';
 
 export function createTerminal({ stdout, stderr, env }: TerminalStreams): Terminal {
@@ -38,5 +41,6 @@ export function createTerminal({ stdout, stderr, env }: TerminalStreams): Termin
       hasProgress = true;
     },
     clearProgress,
+    width: stdout.isTTY === true ? (stdout.columns ?? DEFAULT_WIDTH) : undefined,
   };
 }

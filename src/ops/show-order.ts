@@ -1,5 +1,16 @@
 import * as z from 'zod';
-import type { AttemptRecord, OrderEvent, OrderHistory } from '../ports/order-history.ts';
+import { explainOrder } from '../domain/explain-order.ts';
+import { verdictOf } from '../domain/money-moved.ts';
+import type {
+  AttemptRecord,
+  OperatorAction,
+  OrderEvent,
+  OrderHistory,
+  OrderRecord,
+  Parking,
+} from '../ports/order-history.ts';
+import { moneyView, viewOfMoney } from './money-view.ts';
+import { cardText, timeView } from './order-texts.ts';
 
 const time = z.iso.datetime();
 
@@ -30,6 +41,20 @@ const eventView = z.object({
 });
 export type EventView = z.infer<typeof eventView>;
 
+const parkingView = z.object({
+  parkedId: z.string(),
+  at: time,
+  firstSeenAt: time,
+  reason: z.string(),
+  class: z.string(),
+  error: z.string(),
+  attempts: z.int(),
+  state: z.string().describe('parked: it waits'),
+  closedAt: time.nullable(),
+});
+
+const actionView = z.object({ at: time, actor: z.string(), action: z.string(), reason: z.string() });
+
 /** Amounts are minor units as text, times are ISO 8601, what is not known is null; no card data but brand and last four. */
 export const orderView = z
   .object({
@@ -46,8 +71,14 @@ export const orderView = z
     decidedAt: time.nullable(),
     notifiedAt: time.nullable(),
     retryAt: time.nullable().describe('declined softly, and not to be tried again before'),
+    seenAt: time.nullable().describe('when a worker first saw it'),
+    updatedAt: time.nullable(),
+    money: moneyView,
+    explanation: z.string().describe('one plain sentence without card data'),
     authorizations: z.array(authorizationView).describe('one a generation, the oldest first'),
     events: z.array(eventView).describe('in the order they were recorded; of a very long history the latest'),
+    parked: z.array(parkingView).describe('each time its message was handed to a person'),
+    operatorActions: z.array(actionView),
   })
   .describe('one order, its authorizations and everything that happened to it');
 export type OrderView = z.infer<typeof orderView>;
@@ -56,7 +87,11 @@ export type OrderView = z.infer<typeof orderView>;
 export async function showOrder(history: OrderHistory, orderId: string): Promise<OrderView | undefined> {
   const record = await history.show(orderId);
   if (record === undefined) return undefined;
-  const { order } = record;
+  const { order, livingWorkers, readAtMs: nowMs } = record;
+  const verdict = verdictOf(order, record.attempts, {
+    nowMs,
+    isAlive: (worker) => livingWorkers.has(worker),
+  });
   return {
     orderId,
     status: order?.status ?? null,
@@ -64,16 +99,35 @@ export async function showOrder(history: OrderHistory, orderId: string): Promise
     customerId: order?.customerId ?? null,
     amountMinor: order?.amountMinor.toString() ?? null,
     currency: order?.currency ?? null,
-    card: cardView(order?.cardBrand, order?.cardLast4),
+    card: cardText(order),
     gatewayReference: order?.gatewayReference ?? null,
     generation: order?.generation ?? null,
     attempts: order?.attempts ?? null,
     decidedAt: timeView(order?.decidedAtMs),
     notifiedAt: timeView(order?.notifiedAtMs),
     retryAt: timeView(order?.retryAtMs),
+    seenAt: timeView(record.seenAtMs),
+    updatedAt: timeView(record.updatedAtMs),
+    money: viewOfMoney(verdict),
+    explanation: explainOrder({
+      orderId,
+      order,
+      verdict,
+      seenAtMs: record.seenAtMs,
+      parked: waitingSince(record),
+      alarms: record.events.filter(({ alarm }) => alarm !== undefined).length,
+    }),
     authorizations: record.attempts.map(viewOfAttempt),
     events: record.events.map(viewOfEvent),
+    parked: record.parkings.map(viewOfParking),
+    operatorActions: record.actions.map(viewOfAction),
   };
+}
+
+/** The latest parking that nobody has dealt with. */
+function waitingSince({ parkings }: OrderRecord) {
+  const open = parkings.findLast(({ closedAtMs }) => closedAtMs === undefined);
+  return open && { sinceMs: open.parkedAtMs, reason: open.reason, isUpstreamsFault: open.class === 'input' };
 }
 
 function viewOfAttempt(attempt: AttemptRecord): AuthorizationView {
@@ -106,11 +160,16 @@ function viewOfEvent(event: OrderEvent): EventView {
   };
 }
 
-function cardView(brand: string | undefined, last4: string | undefined): string | null {
-  if (last4 === undefined) return null;
-  return brand === undefined ? `...${last4}` : `${brand} ...${last4}`;
+function viewOfParking(parking: Parking): OrderView['parked'][number] {
+  const { parkedAtMs, firstSeenMs, closedAtMs, ...told } = parking;
+  return {
+    ...told,
+    at: new Date(parkedAtMs).toISOString(),
+    firstSeenAt: new Date(firstSeenMs).toISOString(),
+    closedAt: timeView(closedAtMs),
+  };
 }
 
-function timeView(atMs: number | undefined): string | null {
-  return atMs === undefined ? null : new Date(atMs).toISOString();
+function viewOfAction({ happenedAtMs, ...told }: OperatorAction): OrderView['operatorActions'][number] {
+  return { ...told, at: new Date(happenedAtMs).toISOString() };
 }

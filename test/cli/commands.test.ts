@@ -17,16 +17,9 @@ describe('cardauth', () => {
 
   it('has the commands whose parts are there, and no others', async () => {
     const commands = (stdout: string) => [...stdout.matchAll(/^ {2}([a-z]+) .*$/gm)].map(([, name]) => name);
-    assert.deepEqual(commands((await cli(['--help'])).stdout), [
-      'config',
-      'schema',
-      'help',
-      'cardauth',
-      'cardauth',
-      'cardauth',
-      'cardauth',
-      'cardauth',
-    ]);
+    const [, list = ''] = (await cli(['--help'])).stdout.split('Commands:\n');
+    const withoutParts = ['orders', 'config', 'schema', 'completion', 'help'];
+    assert.deepEqual(commands(list.split('\n\n')[0] ?? ''), withoutParts);
     assert.equal((await cli(['worker'])).exitCode, 2);
     const parts = {
       worker: () => assert.fail(),

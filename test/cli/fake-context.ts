@@ -18,6 +18,8 @@ export interface CliWorld {
   readonly files?: Readonly<Record<string, string>>;
   readonly stdin?: string;
   readonly isTTY?: boolean;
+  /** Columns of the terminal that stdout is; undefined: it is a pipe. */
+  readonly width?: number;
   /** Aborted: SIGINT came. */
   readonly interrupt?: AbortSignal;
 }
@@ -39,7 +41,10 @@ export async function cli(args: readonly string[], world: CliWorld = {}): Promis
     version: '1.2.3',
     parts,
     terminal: createTerminal({
-      stdout: { write: (text) => (stdout += text) },
+      stdout: {
+        write: (text) => (stdout += text),
+        ...(world.width !== undefined && { isTTY: true, columns: world.width }),
+      },
       stderr: { write: (text) => (stderr += text), isTTY },
       env,
     }),

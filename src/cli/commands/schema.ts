@@ -10,10 +10,13 @@ export const addSchemaCommand: AddCommand = (program, context) => {
     .summary("print the JSON Schema of a command's --json")
     .description(
       'Prints the JSON Schema (draft 2020-12) of what a command prints under --json; of a stream that is the schema ' +
-        'of each line. Without a command, the names there are. Fields are only ever added.',
+        "of each line. `order` is the schema of an order's message. Without a command, the names there are.",
     )
     .option('--all', 'all of them, as the definitions of one schema')
-    .addHelpText('after', '\nExamples:\n  cardauth schema orders show\n  cardauth schema --all > cli.json\n')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  cardauth schema order\n  cardauth schema orders show\n  cardauth schema --all > cli.json\n',
+    )
     .action(async (words: readonly string[], { all = false }: { readonly all?: boolean }) => {
       const name = words.join(' ');
       if (all && name !== '') throw new CommandError(exitCodes.usage, 'give a command, or --all, not both');
@@ -24,11 +27,19 @@ export const addSchemaCommand: AddCommand = (program, context) => {
             .map(([one]) => `${one}\n`)
             .join(''),
         );
+      else if (name === ORDER) context.terminal.out(pretty(await messageSchema()));
       else context.terminal.out(pretty(await schemaOf(name)));
     });
 };
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
+
+/** Not what a command prints, but what upstream sends. */
+const ORDER = 'order';
+
+async function messageSchema(): Promise<object> {
+  return (await import('../../ops/order-schema.ts')).orderSchema;
+}
 
 async function schemaOf(name: string): Promise<object> {
   const output = allJsonOutputs().find(([one]) => one === name)?.[1];
