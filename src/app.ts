@@ -5,8 +5,11 @@
  *                                             `-> ParkOrder -> parking lot
  *     system of record -> UnresolvedOrdersSpout -> InquireAuthorization -> ProcessedOrderNotification
  */
+import { hostname } from 'node:os';
+
 import { createCardCipher } from './adapters/jose/card-cipher.ts';
 import { guardGateway } from './adapters/gateway/guard.ts';
+import { FleetLink } from './adapters/postgres/fleet-link.ts';
 import { createOrderBook } from './adapters/postgres/order-book.ts';
 import { openUnresolvedOrders } from './adapters/postgres/unresolved-orders.ts';
 import { BrokerConnection } from './adapters/rabbitmq/connection.ts';
@@ -37,6 +40,7 @@ import { asUpstreamSentIt } from './ports/copy-body.ts';
 import type { Log } from './ports/log.ts';
 import { UnresolvedOrdersSpout, type UnresolvedValues } from './spouts/unresolved-orders-spout.ts';
 import { readinessOf, type Readiness } from './telemetry/readiness.ts';
+import { FailureCounts, workerReporter } from './telemetry/worker-report.ts';
 import { sealedCopies } from './sealed-copies.ts';
 import type { BasicBolt } from './topology/bolt.ts';
 import { TopologyBuilder } from './topology/builder.ts';
@@ -193,16 +197,28 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
       concurrency,
     })
     .build({ messageTimeoutMs: limits.messageTimeoutMs });
+  const failures = new FailureCounts();
   const runner = new TopologyRunner(topology, {
     ...means,
+    onTreeFailed: (failure) => {
+      failures.count(failure);
+    },
     closeTimeoutMs: CLOSE_TIMEOUT_MS,
     onProblem: ({ component, during, error }) => {
       log.error({ component, phase: during, err: error }, 'a part of the topology broke its contract');
     },
   });
 
-  // What everything depends on; the intake is held while any of it is away.
+  // What everything depends on; the intake is held while any of it is away, or the operators hold it.
+  const operators = new FleetLink({
+    ...means,
+    databaseUrl: database.url.reveal(),
+    identity: { host: hostname(), pid: process.pid, version, startedAtMs: means.clock.wallMs() },
+    worker: () => book.worker,
+    report: () => report(),
+  });
   const dependencies = [
+    operators,
     book.availability,
     gateway.availability,
     announcements.availability,
@@ -211,6 +227,16 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
   const watched = [spout.availability, ...dependencies];
   let state = 'starting';
   let stopHolding = (): void => undefined;
+
+  const report = workerReporter({
+    runner,
+    gateway: gateway.availability,
+    gatewayName: gatewayConfig.dialect,
+    dependencies: watched,
+    failures,
+    state: () => state,
+    nowMs: () => means.clock.nowMs(),
+  });
 
   /** What holds the intake besides a dependency that speaks for itself. */
   const heldByOthers = (): string[] => {
@@ -223,6 +249,7 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
   return {
     async start() {
       book.start();
+      operators.start();
       publishing.start();
       announcements.start();
       copies.start();
@@ -242,7 +269,7 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
       state = 'draining';
       stopHolding();
       const report = await runner.drain(limits.drainMs);
-      await Promise.all([announcements.close(), copies.close()]);
+      await Promise.all([operators.close(), announcements.close(), copies.close()]);
       await publishing.close();
       await Promise.all([book.close({ deadlineMs: CLOSE_DEADLINE_MS }), unresolvedOrders.close()]);
       gateway.close();
