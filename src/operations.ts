@@ -3,10 +3,12 @@
  * worker's. Each part opens its own connections and is closed by whoever opened it.
  */
 import { openAuditTrail as openTrail } from './adapters/postgres/audit-trail.ts';
+import { openFleet as openFleetOf } from './adapters/postgres/fleet.ts';
 import { migrateUp, migrationStatus } from './adapters/postgres/migrate.ts';
 import { openOrderHistory as openHistory } from './adapters/postgres/order-history.ts';
 import { BrokerConnection } from './adapters/rabbitmq/connection.ts';
 import { declareOrdersQueue } from './adapters/rabbitmq/declare.ts';
+import { openQueueDepths as openDepths } from './adapters/rabbitmq/queue-depths.ts';
 import { parseAmqpUrls } from './adapters/rabbitmq/endpoint.ts';
 import { Publisher } from './adapters/rabbitmq/publisher.ts';
 import type { Config } from './config/config.ts';
@@ -37,6 +39,18 @@ export function openOrderHistory(
 
 export function openAuditTrail(config: Pick<Config, 'database'>): AuditTrail & { close(): Promise<void> } {
   return openTrail({ databaseUrl: config.database.url.reveal(), log: logOnStderr(config) });
+}
+
+export function openFleet(config: Pick<Config, 'database'>) {
+  return openFleetOf({ databaseUrl: config.database.url.reveal(), log: logOnStderr(config) });
+}
+
+/** What goes wrong is told with the depths, so nothing is logged besides. */
+export function openQueueDepths(config: Pick<Config, 'broker' | 'topology'>) {
+  const { ordersQueue, prefix, urls } = config.broker;
+  const { retryLevelsMs: levelsMs } = config.topology;
+  const means = { clock: systemClock, random: systemRandom(), log: logOnStderr(config) };
+  return openDepths({ ...means, urls: urls.reveal(), ordersQueue, prefix, levelsMs });
 }
 
 /** Rejects with a RetriableError of class `publisher_unavailable` when no broker answers within five seconds. */

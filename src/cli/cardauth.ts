@@ -22,6 +22,8 @@ process.exitCode = await runCli(process.argv.slice(2), {
       const { openAuditTrail } = await import('../operations.ts');
       return (config) => Promise.resolve(openAuditTrail(config));
     },
+    fleet: async () => (await import('../operations.ts')).openFleet,
+    queueDepths: async () => (await import('../operations.ts')).openQueueDepths,
     orderHistory: async () => {
       const { openOrderHistory } = await import('../operations.ts');
       return (config) => Promise.resolve(openOrderHistory(config));

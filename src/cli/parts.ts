@@ -1,7 +1,9 @@
 import type { Config } from '../config/config.ts';
+import type { StatusSources } from '../ops/status.ts';
 import type { AuditTrail } from '../ports/audit-trail.ts';
 import type { OrderHistory } from '../ports/order-history.ts';
 import type { OrderPublisher } from '../ports/order-publisher.ts';
+import type { QueueDepths } from '../ports/queue-depths.ts';
 import type { FaultScript } from '../simulator/fault-script.ts';
 
 /**
@@ -19,10 +21,17 @@ export interface Parts {
     (config: Pick<Config, 'database'>) => Promise<OrderHistory & Closable>
   >;
   readonly auditTrail?: () => Promise<(config: Pick<Config, 'database'>) => Promise<AuditTrail & Closable>>;
+  readonly fleet?: () => Promise<(config: Pick<Config, 'database'>) => Fleet & Closable>;
+  readonly queueDepths?: () => Promise<
+    (config: Pick<Config, 'broker' | 'topology'>) => QueueDepths & Closable
+  >;
   readonly simulator?: () => Promise<SimulatorPart>;
   /** Resolves to the exit code. */
   readonly demo?: () => Promise<(options: DemoOptions) => Promise<number>>;
 }
+
+/** Everything about workers and their intake that needs only the database. */
+export type Fleet = Pick<StatusSources, 'intake' | 'workers' | 'overview'>;
 
 export interface Closable {
   close(): Promise<void>;

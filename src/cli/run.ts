@@ -1,10 +1,13 @@
 import { Command, CommanderError } from 'commander';
 import { addAuditCommand } from './commands/audit.ts';
+import { addBreakerCommand } from './commands/breaker.ts';
 import { addConfigCommand } from './commands/config.ts';
 import { addDemoCommand } from './commands/demo.ts';
 import { addMigrateCommand } from './commands/migrate.ts';
 import { addOrdersCommand } from './commands/orders.ts';
+import { addPauseCommand, addResumeCommand } from './commands/pause.ts';
 import { addSimulatorCommand } from './commands/simulator.ts';
+import { addStatusCommand } from './commands/status.ts';
 import { addWorkerCommand } from './commands/worker.ts';
 import type { CommandContext } from './context.ts';
 import { CommandError, exitCodes, isUnreachable } from './exit-codes.ts';
@@ -46,6 +49,10 @@ function createProgram(context: CommandContext, version: string): Command {
   addWorkerCommand(program, context);
   addMigrateCommand(program, context);
   addOrdersCommand(program, context);
+  addStatusCommand(program, context);
+  addPauseCommand(program, context);
+  addResumeCommand(program, context);
+  addBreakerCommand(program, context);
   addAuditCommand(program, context);
   addConfigCommand(program, context);
   addSimulatorCommand(program, context);
@@ -64,6 +71,7 @@ Examples:
   cardauth worker
   cardauth orders publish orders.ndjson
   cardauth orders show 1234
+  cardauth status --watch
 `;
 
 function failed(error: unknown, { terminal }: CliContext): number {
