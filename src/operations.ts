@@ -4,6 +4,7 @@
  */
 import { openAuditTrail as openTrail } from './adapters/postgres/audit-trail.ts';
 import { openFleet as openFleetOf } from './adapters/postgres/fleet.ts';
+import { applyGrants, grantStatements, type RoleNames } from './adapters/postgres/grants.ts';
 import { migrateUp, migrationStatus } from './adapters/postgres/migrate.ts';
 import { openOrderHistory as openHistory } from './adapters/postgres/order-history.ts';
 import { BrokerConnection } from './adapters/rabbitmq/connection.ts';
@@ -28,6 +29,8 @@ export function openMigrations(config: Pick<Config, 'database'>) {
   return {
     up: () => migrateUp({ url, log: logOnStderr(config) }),
     status: () => migrationStatus({ url }),
+    grants: grantStatements,
+    grant: (roles: RoleNames) => applyGrants({ url, roles }),
   };
 }
 

@@ -40,6 +40,15 @@ export interface Closable {
 export interface Migrations {
   up(): Promise<{ readonly applied: readonly string[] }>;
   status(): Promise<MigrationState>;
+  /** SQL statements that give these roles their rights. Throws a RangeError on names that are none. */
+  grants(roles: RoleNames): readonly string[];
+  /** Runs them, in one transaction. */
+  grant(roles: RoleNames): Promise<void>;
+}
+
+export interface RoleNames {
+  readonly worker?: string | undefined;
+  readonly operator?: string | undefined;
 }
 
 export interface MigrationState {
