@@ -147,7 +147,11 @@ export class FleetLink implements Availability {
   #heard(state: IntakeState): void {
     this.#hasHeard = true;
     this.#trouble = undefined;
-    this.#change(state.isPaused ? pausedBecause(state) : undefined);
+    const because = state.isPaused ? pausedBecause(state) : undefined;
+    // Said here as well as where the intake is held: a worker that starts paused is held from its first moment on.
+    if (because !== undefined && because !== this.#because)
+      this.#options.log.warn({ why: because }, 'operators hold the intake');
+    this.#change(because);
   }
 
   #change(because: string | undefined): void {

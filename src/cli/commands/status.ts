@@ -1,3 +1,4 @@
+import { Option } from 'commander';
 import type { StatusView } from '../../ops/status.ts';
 import { addConfigOptions, configFor, type ConfigOptions } from '../configuration.ts';
 import type { AddCommand, CommandContext } from '../context.ts';
@@ -6,12 +7,14 @@ import { timeOf } from '../limits.ts';
 import { statusLine, statusScreen } from '../status-text.ts';
 
 interface StatusFlags extends ConfigOptions {
-  readonly since: string;
+  /** How far back from now, in milliseconds. */
+  readonly since: number;
   readonly watch?: true;
   readonly json?: true;
 }
 
 const WATCH_EVERY_MS = 2_000;
+const DAY_MS = 86_400_000;
 
 export const addStatusCommand: AddCommand = (program, context) => {
   const { fleet: openFleet, queueDepths: openQueues } = context.parts;
@@ -24,16 +27,19 @@ export const addStatusCommand: AddCommand = (program, context) => {
         '69 when both are, 1 when the books do not balance.',
     )
     .option('--watch', 'show it again every two seconds, until Ctrl-C; one line each in a pipe')
-    .option('--since <time>', 'how far the books go back: an age, or a time', '24h')
+    .addOption(
+      new Option('--since <time>', 'how far the books go back: an age like 7d, or a time')
+        .argParser((text) => context.nowMs() - timeOf(text, context.nowMs()))
+        .default(DAY_MS, '24h'),
+    )
     .option('--json', 'print it as JSON; with --watch one object a line')
     .addHelpText('after', '\nExamples:\n  cardauth status\n  cardauth status --watch --json | jq .oldest\n')
     .action(async (options: StatusFlags) => {
-      const booksOverMs = context.nowMs() - timeOf(options.since, context.nowMs());
       const config = await configFor(context, options, ['database', 'broker', 'topology']);
       const { statusReader } = await import('../../ops/status.ts');
       const fleet = (await openFleet())(config);
       const queues = (await openQueues())(config);
-      const look = statusReader({ ...fleet, queues, nowMs: context.nowMs }, booksOverMs);
+      const look = statusReader({ ...fleet, queues, nowMs: context.nowMs }, options.since);
       try {
         if (options.watch === true) await watch(look, options, context);
         else show(await look(), options, context);
