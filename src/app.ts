@@ -7,9 +7,12 @@
  *
  * Beside it, parked-topology.ts records what is parked.
  */
+import { hostname } from 'node:os';
+
 import { createCardCipher } from './adapters/jose/card-cipher.ts';
 import { guardGateway } from './adapters/gateway/guard.ts';
 import type { Driver } from './adapters/postgres/connection.ts';
+import { FleetLink } from './adapters/postgres/fleet-link.ts';
 import { createOrderBook } from './adapters/postgres/order-book.ts';
 import { PostgresRetryLedger } from './adapters/postgres/retry-ledger.ts';
 import { openUnresolvedOrders } from './adapters/postgres/unresolved-orders.ts';
@@ -42,6 +45,7 @@ import { buildParkedTopology } from './parked-topology.ts';
 import type { Log } from './ports/log.ts';
 import { UnresolvedOrdersSpout, type UnresolvedValues } from './spouts/unresolved-orders-spout.ts';
 import { readinessOf, type Readiness } from './telemetry/readiness.ts';
+import { FailureCounts, workerReporter } from './telemetry/worker-report.ts';
 import { sealedCopies } from './sealed-copies.ts';
 import type { BasicBolt } from './topology/bolt.ts';
 import { TopologyBuilder } from './topology/builder.ts';
@@ -232,8 +236,12 @@ export function buildWorker(
       concurrency,
     })
     .build({ messageTimeoutMs: limits.messageTimeoutMs });
+  const failures = new FailureCounts();
   const runner = new TopologyRunner(topology, {
     ...means,
+    onTreeFailed: (failure) => {
+      failures.count(failure);
+    },
     closeTimeoutMs: CLOSE_TIMEOUT_MS,
     onProblem: ({ component, during, error }) => {
       log.error({ component, phase: during, err: error }, 'a part of the topology broke its contract');
@@ -258,8 +266,16 @@ export function buildWorker(
     parkingLot: lot,
   });
 
-  // What everything depends on; the intake is held while any of it is away.
+  // What everything depends on; the intake is held while any of it is away, or the operators hold it.
+  const operators = new FleetLink({
+    ...means,
+    databaseUrl: database.url.reveal(),
+    identity: { host: hostname(), pid: process.pid, version, startedAtMs: means.clock.wallMs() },
+    worker: () => book.worker,
+    report: () => report(),
+  });
   const dependencies = [
+    operators,
     book.availability,
     gateway.availability,
     announcements.availability,
@@ -268,6 +284,16 @@ export function buildWorker(
   const watched = [spout.availability, ...dependencies];
   let state = 'starting';
   let stopHolding = (): void => undefined;
+
+  const report = workerReporter({
+    runner,
+    gateway: gateway.availability,
+    gatewayName: gatewayConfig.dialect,
+    dependencies: watched,
+    failures,
+    state: () => state,
+    nowMs: () => means.clock.nowMs(),
+  });
 
   /** What holds the intake besides a dependency that speaks for itself. */
   const heldByOthers = (): string[] => {
@@ -285,6 +311,7 @@ export function buildWorker(
   return {
     async start() {
       book.start();
+      operators.start();
       publishing.start();
       announcements.start();
       copies.start();
@@ -305,7 +332,7 @@ export function buildWorker(
       state = 'draining';
       stopHolding();
       const report = await drainBoth(limits.drainMs);
-      await Promise.all([announcements.close(), copies.close()]);
+      await Promise.all([operators.close(), announcements.close(), copies.close()]);
       await publishing.close();
       await Promise.all([
         book.close({ deadlineMs: CLOSE_DEADLINE_MS }),

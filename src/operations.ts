@@ -3,12 +3,15 @@
  * worker's. Each part opens its own connections and is closed by whoever opened it.
  */
 import { openAuditTrail as openTrail } from './adapters/postgres/audit-trail.ts';
+import { openFleet as openFleetOf } from './adapters/postgres/fleet.ts';
+import { applyGrants, grantStatements, type RoleNames } from './adapters/postgres/grants.ts';
 import { migrateUp, migrationStatus } from './adapters/postgres/migrate.ts';
 import { openOrderHistory as openHistory } from './adapters/postgres/order-history.ts';
 import { openParkedOrders as openParked } from './adapters/postgres/parked-orders.ts';
 import { openOrderSearch as openSearch } from './adapters/postgres/order-search.ts';
 import { BrokerConnection } from './adapters/rabbitmq/connection.ts';
 import { declareOrdersQueue } from './adapters/rabbitmq/declare.ts';
+import { openQueueDepths as openDepths } from './adapters/rabbitmq/queue-depths.ts';
 import { parseAmqpUrls } from './adapters/rabbitmq/endpoint.ts';
 import { Publisher } from './adapters/rabbitmq/publisher.ts';
 import type { Config } from './config/config.ts';
@@ -30,6 +33,8 @@ export function openMigrations(config: Pick<Config, 'database'>) {
   return {
     up: () => migrateUp({ url, log: logOnStderr(config) }),
     status: () => migrationStatus({ url }),
+    grants: grantStatements,
+    grant: (roles: RoleNames) => applyGrants({ url, roles }),
   };
 }
 
@@ -53,6 +58,18 @@ export function openParkedOrders(
 
 export function openOrderSearch(config: Pick<Config, 'database'>): OrderSearch & { close(): Promise<void> } {
   return openSearch({ databaseUrl: config.database.url.reveal(), log: logOnStderr(config) });
+}
+
+export function openFleet(config: Pick<Config, 'database'>) {
+  return openFleetOf({ databaseUrl: config.database.url.reveal(), log: logOnStderr(config) });
+}
+
+/** What goes wrong is told with the depths, so nothing is logged besides. */
+export function openQueueDepths(config: Pick<Config, 'broker' | 'topology'>) {
+  const { ordersQueue, prefix, urls } = config.broker;
+  const { retryLevelsMs: levelsMs } = config.topology;
+  const means = { clock: systemClock, random: systemRandom(), log: logOnStderr(config) };
+  return openDepths({ ...means, urls: urls.reveal(), ordersQueue, prefix, levelsMs });
 }
 
 /** Rejects with a RetriableError of class `publisher_unavailable` when no broker answers within five seconds. */

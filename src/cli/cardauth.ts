@@ -27,6 +27,8 @@ process.exitCode = await runCli(process.argv.slice(2), {
       const { openOrderSearch } = await import('../operations.ts');
       return (config) => Promise.resolve(openOrderSearch(config));
     },
+    fleet: async () => (await import('../operations.ts')).openFleet,
+    queueDepths: async () => (await import('../operations.ts')).openQueueDepths,
     orderHistory: async () => {
       const { openOrderHistory } = await import('../operations.ts');
       return (config) => Promise.resolve(openOrderHistory(config));

@@ -1,13 +1,16 @@
 import { Command, CommanderError } from 'commander';
 import { addAuditCommand } from './commands/audit.ts';
 import { addCompletionCommand } from './commands/completion.ts';
+import { addBreakerCommand } from './commands/breaker.ts';
 import { addConfigCommand } from './commands/config.ts';
 import { addDemoCommand } from './commands/demo.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addMigrateCommand } from './commands/migrate.ts';
 import { addOrdersCommand } from './commands/orders.ts';
 import { addSchemaCommand } from './commands/schema.ts';
+import { addPauseCommand, addResumeCommand } from './commands/pause.ts';
 import { addSimulatorCommand } from './commands/simulator.ts';
+import { addStatusCommand } from './commands/status.ts';
 import { addWorkerCommand } from './commands/worker.ts';
 import type { CommandContext } from './context.ts';
 import { CommandError, exitCodes, isUnreachable } from './exit-codes.ts';
@@ -50,6 +53,10 @@ export function createProgram(context: CommandContext, version: string): Command
   addWorkerCommand(program, context);
   addMigrateCommand(program, context);
   addOrdersCommand(program, context);
+  addStatusCommand(program, context);
+  addPauseCommand(program, context);
+  addResumeCommand(program, context);
+  addBreakerCommand(program, context);
   addAuditCommand(program, context);
   addConfigCommand(program, context);
   addSchemaCommand(program, context);
@@ -72,6 +79,7 @@ Examples:
   cardauth orders publish orders.ndjson
   cardauth orders list --status review
   cardauth orders explain 1234
+  cardauth status --watch
 `;
 
 function failed(error: unknown, { terminal }: CliContext): number {

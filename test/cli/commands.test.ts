@@ -126,6 +126,8 @@ describe('cardauth migrate', () => {
       Promise.resolve(() => ({
         up: () => Promise.resolve({ applied: state.pending }),
         status: () => Promise.resolve({ ...state, ...changes }),
+        grants: ({ worker = '-', operator = '-' }) => [`grant ${worker} ${operator}`],
+        grant: () => Promise.resolve(),
       })),
   });
 
@@ -142,6 +144,17 @@ describe('cardauth migrate', () => {
     const broken = await cli(['migrate', 'status', '--json'], { parts: migrations({ problem: 'drift' }) });
     assert.equal(broken.exitCode, 1);
     assert.deepEqual(JSON.parse(broken.stdout), { ...state, problem: 'drift' });
+  });
+
+  it('roles prints, and changes nothing without --yes', async () => {
+    const printed = await cli(['migrate', 'roles', '--worker', 'w', '--operator', 'o'], {
+      parts: migrations(),
+    });
+    assert.deepEqual(printed, { exitCode: 0, stdout: 'grant w o;\n', stderr: '' });
+    const done = await cli(['migrate', 'roles', '--worker', 'w', '--yes'], { parts: migrations() });
+    assert.equal(done.stdout, 'the rights are given\n');
+    const { exitCode, stderr } = await cli(['migrate', 'roles'], { parts: migrations() });
+    assert.deepEqual([exitCode, stderr], [2, 'cardauth: name a role: --worker, --operator or both\n']);
   });
 
   it('exits 69 when the database cannot be reached, 1 on anything else', async () => {
