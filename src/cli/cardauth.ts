@@ -26,6 +26,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
       const { openOrderHistory } = await import('../operations.ts');
       return (config) => Promise.resolve(openOrderHistory(config));
     },
+    money: () => import('../money-operations.ts'),
     demo: async () => (await import('../demo/demo.ts')).runDemo,
     simulator: async () => ({
       ...(await import('../simulator/simulator.ts')),

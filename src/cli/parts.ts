@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts';
+import type { MoneyParts } from './money-parts.ts';
 import type { AuditTrail } from '../ports/audit-trail.ts';
 import type { OrderHistory } from '../ports/order-history.ts';
 import type { OrderPublisher } from '../ports/order-publisher.ts';
@@ -19,6 +20,8 @@ export interface Parts {
     (config: Pick<Config, 'database'>) => Promise<OrderHistory & Closable>
   >;
   readonly auditTrail?: () => Promise<(config: Pick<Config, 'database'>) => Promise<AuditTrail & Closable>>;
+  /** Orders without a verdict, announcements, reconciliation. */
+  readonly money?: () => Promise<MoneyParts>;
   readonly simulator?: () => Promise<SimulatorPart>;
   /** Resolves to the exit code. */
   readonly demo?: () => Promise<(options: DemoOptions) => Promise<number>>;

@@ -1,5 +1,6 @@
 import type { AddCommand } from '../context.ts';
 import { addPublishCommand } from './orders-publish.ts';
+import { addReopenCommand } from './orders-reopen.ts';
 import { addShowCommand } from './orders-show.ts';
 
 export const addOrdersCommand: AddCommand = (program, context) => {
@@ -8,4 +9,5 @@ export const addOrdersCommand: AddCommand = (program, context) => {
   const orders = program.command('orders').summary('publish orders, and see what became of one');
   addPublishCommand(orders, context);
   addShowCommand(orders, context);
+  addReopenCommand(orders, context);
 };

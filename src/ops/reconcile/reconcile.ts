@@ -35,7 +35,8 @@ export async function compare(
   settledAfterMs: number,
 ): Promise<Comparison> {
   const { book } = parts;
-  const toMs = Math.min(asked.toMs, parts.nowMs() - settledAfterMs);
+  const settledByMs = parts.nowMs() - settledAfterMs;
+  const toMs = Math.min(asked.toMs, settledByMs);
   const range = { fromMs: Math.min(asked.fromMs, toMs), toMs };
   const byOrder = await holdsByOrder(parts.holds, range);
 
@@ -56,6 +57,8 @@ export async function compare(
 
   let approvals = 0;
   for await (const order of book.approvals(range)) {
+    // The gateway may have approved it after its list was read.
+    if (order.decidedAtMs !== undefined && order.decidedAtMs > settledByMs) continue;
     approvals += 1;
     const isKnown = byOrder.get(order.orderId)?.some(({ reference }) => reference === order.gatewayReference);
     if (isKnown !== true) differences.push(missingApproval(order));
