@@ -112,7 +112,7 @@ export async function openOrderPublisher(
   };
 }
 
-async function connected(connection: BrokerConnection, close: () => Promise<void>): Promise<void> {
+export async function connected(connection: BrokerConnection, close: () => Promise<void>): Promise<void> {
   try {
     await connection.whenOpen(AbortSignal.timeout(CONNECT_WALL_MS));
   } catch (cause) {
@@ -126,7 +126,7 @@ async function connected(connection: BrokerConnection, close: () => Promise<void
 }
 
 /** Stdout is for the command's data; what goes wrong on the way, the command tells by itself. */
-function logOnStderr(config: Partial<Config>): Log {
+export function logOnStderr(config: Partial<Config>): Log {
   return createLog({
     level: 'error',
     format: 'text',

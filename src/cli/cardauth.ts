@@ -34,6 +34,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
       return (config) => Promise.resolve(openOrderHistory(config));
     },
     examinations: async () => (await import('../examinations.ts')).examinationsOf,
+    money: () => import('../money-operations.ts'),
     demo: async () => (await import('../demo/demo.ts')).runDemo,
     simulator: async () => ({
       ...(await import('../simulator/simulator.ts')),

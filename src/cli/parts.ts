@@ -2,6 +2,7 @@ import type { CardKeys } from '../config/card-keys.ts';
 import type { Config } from '../config/config.ts';
 import type { CardCipher } from '../ports/card-cipher.ts';
 import type { StatusSources } from '../ops/status.ts';
+import type { MoneyParts } from './money-parts.ts';
 import type { AuditTrail } from '../ports/audit-trail.ts';
 import type { Examination } from '../ports/examination.ts';
 import type { OrderHistory } from '../ports/order-history.ts';
@@ -32,6 +33,8 @@ export interface Parts {
   readonly queueDepths?: () => Promise<
     (config: Pick<Config, 'broker' | 'topology'>) => QueueDepths & Closable
   >;
+  /** Orders without a verdict, announcements, reconciliation. */
+  readonly money?: () => Promise<MoneyParts>;
   readonly simulator?: () => Promise<SimulatorPart>;
   /** Resolves to the exit code. */
   readonly demo?: () => Promise<(options: DemoOptions) => Promise<number>>;

@@ -2,6 +2,7 @@ import type { AddCommand } from '../context.ts';
 import { addExplainCommand } from './orders-explain.ts';
 import { addListCommand } from './orders-list.ts';
 import { addPublishCommand } from './orders-publish.ts';
+import { addReopenCommand } from './orders-reopen.ts';
 import { addShowCommand } from './orders-show.ts';
 import { addValidateCommand } from './orders-validate.ts';
 
@@ -12,4 +13,5 @@ export const addOrdersCommand: AddCommand = (program, context) => {
   addExplainCommand(orders, context);
   addValidateCommand(orders, context);
   addPublishCommand(orders, context);
+  addReopenCommand(orders, context);
 };

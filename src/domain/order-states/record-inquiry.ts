@@ -61,7 +61,11 @@ function askAgain(
   context: DecisionContext,
 ): Decision {
   const nothing = { step: 'nothing' } as const;
-  if (atOnce === true) return unchanged(order, nothing);
+  if (atOnce === true) {
+    const named = outcome.kind === 'undecided' ? outcome.reference : undefined;
+    if (named === undefined || order.gatewayReference !== undefined) return unchanged(order, nothing);
+    return changed(order, { ...order, gatewayReference: named }, nothing);
+  }
   if (inquiry !== attempt.inquiries || attempt.resolveDueMs === undefined) return unchanged(order, nothing);
   if (outcome.kind === 'unanswered') {
     const resolveDueMs = context.nowMs + soonMs(inquiry, outcome, context);
