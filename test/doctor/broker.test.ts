@@ -117,12 +117,12 @@ describe('doctor at a broker', { skip: !(await canStartBroker()) }, () => {
     assert.deepEqual([first?.redelivered, first?.headers['x-delivery-count'] ?? 0], [false, 0]);
   });
 
-  /** Queues, exchanges and bindings. */
-  async function snapshot(): Promise<string> {
-    const queues = await broker.rabbitmqctl('list_queues', 'name', 'arguments');
-    const exchanges = await broker.rabbitmqctl('list_exchanges', 'name', 'type', 'arguments');
-    const bindings = await broker.rabbitmqctl('list_bindings');
-    return [queues, exchanges, bindings].map((text) => text.split('\n').sort().join('\n')).join('\n---\n');
+  /** Queues, exchanges, bindings and all else that is defined. */
+  async function snapshot(): Promise<unknown> {
+    const defined = (await broker.api('GET', 'definitions')) as Readonly<Record<string, unknown>>;
+    const sorted = (value: unknown) =>
+      Array.isArray(value) ? value.map((one) => JSON.stringify(one)).sort() : value;
+    return Object.fromEntries(Object.entries(defined).map(([name, value]) => [name, sorted(value)]));
   }
 
   it('skips what needs the management API without it, and says so where it refuses', async () => {
@@ -171,7 +171,7 @@ describe('doctor at a broker', { skip: !(await canStartBroker()) }, () => {
     };
     await client.deleteQueue(queue);
     await client.declareQueue(queue);
-    await broker.rabbitmqctl('set_policy', 'p', '^shop\\.orders$', JSON.stringify(policy));
+    await broker.api('PUT', 'policies/%2F/p', { pattern: '^shop\\.orders$', definition: policy });
     try {
       const findings = await waitFor('the policy to take effect', async () => {
         const seen = await examined();
@@ -188,7 +188,7 @@ describe('doctor at a broker', { skip: !(await canStartBroker()) }, () => {
         ['error', 'error'],
       );
     } finally {
-      await broker.rabbitmqctl('clear_policy', 'p');
+      await broker.api('DELETE', 'policies/%2F/p');
     }
   });
 
@@ -236,10 +236,10 @@ describe('doctor at a broker', { skip: !(await canStartBroker()) }, () => {
 
   it('lists all rights that are missing, and the command that gives the least', async () => {
     await setUp();
-    await broker.rabbitmqctl('add_user', 'worker', 'a password');
+    await broker.api('PUT', 'users/worker', { password: 'a password', tags: '' });
     try {
       const endpoints = parseAmqpUrls(broker.url.replace('guest:guest', 'worker:a%20password'));
-      await broker.rabbitmqctl('set_permissions', 'worker', '', '', '');
+      await broker.api('PUT', 'permissions/%2F/worker', { configure: '', write: '', read: '' });
       const none = await examined({ endpoints });
       const what = whatOf(none, 'broker.permissions');
       for (const lacking of [
@@ -258,14 +258,14 @@ describe('doctor at a broker', { skip: !(await canStartBroker()) }, () => {
         remedy,
         `rabbitmqctl set_permissions --vhost / worker '${configure}' '${write}' '${read}'`,
       );
-      await broker.rabbitmqctl('set_permissions', 'worker', configure, write, read);
-      await broker.rabbitmqctl('set_user_tags', 'worker', 'management');
+      await broker.api('PUT', 'permissions/%2F/worker', { configure, write, read });
+      await broker.api('PUT', 'users/worker', { password: 'a password', tags: 'management' });
       const least = await examined({ endpoints });
       assert.equal(statusOf(least, 'broker.permissions'), 'ok');
       assert.equal(statusOf(least, 'orders-queue.replicas'), 'skipped');
       assert.equal(statusOf(least, 'broker.alarms'), 'ok');
     } finally {
-      await broker.rabbitmqctl('delete_user', 'worker');
+      await broker.api('DELETE', 'users/worker');
     }
   });
 

@@ -13,6 +13,8 @@ export interface PrivateBroker {
   /** Only with `tls`. */
   readonly tlsPort: number;
   rabbitmqctl(...args: string[]): Promise<string>;
+  /** The management API as guest, much faster than rabbitmqctl; rejects on a refusal. */
+  api(method: 'GET' | 'PUT' | 'DELETE', path: string, body?: object): Promise<unknown>;
   stop(): Promise<void>;
 }
 
@@ -76,6 +78,16 @@ export async function startBroker(options: { readonly tls?: TlsServerFiles } = {
         const { command, env } = rabbitmqctl;
         const run = promisify(execFile);
         return (await run(command, ['--quiet', ...args], { env, timeout: 60_000 })).stdout;
+      },
+      async api(method, path, body) {
+        const response = await fetch(`http://127.0.0.1:${managementPort}/api/${path}`, {
+          method,
+          headers: { authorization: `Basic ${btoa('guest:guest')}`, 'content-type': 'application/json' },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        });
+        const text = await response.text();
+        if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+        return text === '' ? undefined : (JSON.parse(text) as unknown);
       },
       stop: () => keeper.stop(),
     };

@@ -193,7 +193,8 @@ export class Publisher {
     const { exchange, routingKey, body, properties } = outgoing.publication;
     const options = { ...properties, mandatory: true, persistent: true };
     const answer = (error: unknown) => {
-      const refusal = channel.refusal();
+      // amqplib fails what a refusal of the broker took along with no more than "channel closed".
+      const refusal = error instanceof Error ? channel.refusal() : undefined;
       this.#answered(outgoing, refusal === undefined ? error : new Error(refusal));
     };
     try {
