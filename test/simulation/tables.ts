@@ -64,10 +64,11 @@ export class Tables {
   read(orderId: string, nowMs: number): object {
     const order = this.orders.get(orderId);
     if (order === undefined) return { order_id: orderId, now_ms: nowMs, version: null };
-    const attempt = this.attempts.get(`${orderId} ${order.generation}`);
-    const { gateway_reference, ...joined } = attempt ?? { idempotency_key: null, gateway_reference: null };
-    void gateway_reference;
-    return { ...joined, ...order, now_ms: nowMs };
+    return {
+      ...(this.attempts.get(`${orderId} ${order.generation}`) ?? WITHOUT_ATTEMPT),
+      ...order,
+      now_ms: nowMs,
+    };
   }
 
   /** One statement: all of it, or nothing. Gives the orders that were of the version that was decided upon. */
@@ -203,6 +204,8 @@ export class Tables {
     this.attempts.set(id, row as unknown as AttemptRow);
   }
 }
+
+const WITHOUT_ATTEMPT = { idempotency_key: null };
 
 const ORDER_COLUMNS = [
   'customer_id',

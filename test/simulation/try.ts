@@ -1,5 +1,7 @@
 import { simulate } from './simulation.ts';
 const [from = '1', count = '20', trace = ''] = process.argv.slice(2);
+Error.stackTraceLimit = 0;
+const cpu = process.cpuUsage();
 const began = performance.now();
 let kills = 0,
   orders = 0,
@@ -34,7 +36,18 @@ for (let seed = Number(from); seed < Number(from) + Number(count); seed++) {
   }
 }
 const s = (performance.now() - began) / 1000;
+const used = process.cpuUsage(cpu);
 console.log(
-  { seeds: count, s, perS: Number(count) / s, kills, orders, events, bad, simMs: simMs / Number(count) },
+  {
+    cpuMs: (used.user + used.system) / 1000 / Number(count),
+    seeds: count,
+    s,
+    perS: Number(count) / s,
+    kills,
+    orders,
+    events,
+    bad,
+    simMs: simMs / Number(count),
+  },
   by,
 );

@@ -124,7 +124,7 @@ function configOf(settings: WorkerSettings): WorkerConfig {
       apiKey: new Secret('none'),
       timeoutMs: settings.gatewayTimeoutMs,
       keyWindowMs: KEY_WINDOW_MS,
-      inquiryWaitsMs: [8_000, 15_000, 30_000, 60_000, 120_000],
+      inquiryWaitsMs: [20_000, 20_000, 40_000, 80_000],
       connections: 8,
     },
     orders: {
