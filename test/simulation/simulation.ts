@@ -20,7 +20,14 @@ import type { World } from './network.ts';
 import { bodyOf, makeOrders, type SimulatedOrder } from './orders.ts';
 import { SimulatedTime } from './time.ts';
 import { fullTrace, NO_TRACE } from './trace.ts';
-import { KEY_WINDOW_MS, LEVELS_MS, NAMES, SupervisedWorker, type WorkerSettings } from './worker.ts';
+import {
+  KEY_WINDOW_MS,
+  LEVELS_MS,
+  NAMES,
+  SupervisedWorker,
+  type Alter,
+  type WorkerSettings,
+} from './worker.ts';
 import { strike } from './world-faults.ts';
 
 export interface RunOptions {
@@ -32,7 +39,7 @@ export interface RunOptions {
   readonly plan?: readonly Fault[];
   readonly keepTrace?: boolean;
   /** A planted bug. */
-  readonly alter?: (outside: Outside) => Outside;
+  readonly alter?: Alter | undefined;
 }
 
 export interface Violation {
@@ -121,6 +128,7 @@ class Run implements World {
     });
     this.gateway = new SimulatedGateway(this, {
       retentionMs: RETENTION_MS,
+      searchLagMs: nextFraction(scenario) * 30_000,
       fateOf: (orderId) => fates.get(orderId) ?? 'approved',
     });
     const { broker, database, gateway } = this;

@@ -53,6 +53,8 @@ export class Tables {
   readonly alarms: string[] = [];
   /** `received -> authorizing`, ...: how often each was taken. */
   readonly edges = new Map<string, number>();
+  /** Told of each attempt that is written over. */
+  onAttempt: (before: AttemptRow, after: AttemptRow) => void = () => undefined;
   readonly #ofReference = new Map<string, string>();
 
   attemptOf(orderId: string): AttemptRow | undefined {
@@ -201,7 +203,9 @@ export class Tables {
     for (const column of ATTEMPT_COLUMNS) row[column] = fact[column] ?? null;
     for (const column of ATTEMPT_TIMES) row[`${column}_ms`] = msOf(fact[column]);
     row['gateway_reference'] = fact['attempt_reference'] ?? before?.gateway_reference ?? null;
-    this.attempts.set(id, row as unknown as AttemptRow);
+    const after = row as unknown as AttemptRow;
+    if (before !== undefined) this.onAttempt(before, after);
+    this.attempts.set(id, after);
   }
 }
 

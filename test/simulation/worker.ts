@@ -30,9 +30,15 @@ export interface WorkerSurroundings {
   readonly monitor: Monitor;
   readonly log: (process: SimulatedProcess) => Log;
   /** Plants a bug: gives the worker something else in place of what it would have. */
-  readonly alter: (outside: Outside) => Outside;
+  readonly alter: Alter;
   readonly randomSeed: () => number;
 }
+
+/** Gives a process another outside than its own. */
+export type Alter = (
+  outside: Outside,
+  of: { readonly process: SimulatedProcess; readonly database: SimulatedDatabase },
+) => Outside;
 
 export const KEY_WINDOW_MS = 300_000;
 export const LEVELS_MS: readonly number[] = [1_000, 8_000];
@@ -64,7 +70,7 @@ export class SupervisedWorker {
     this.#starts += 1;
     const process = new SimulatedProcess(`${this.name}.${this.#starts}`, world.time);
     const { gatewayTimeoutMs: wallMs } = this.#settings;
-    const outside = alter({
+    const own: Outside = {
       clock: process,
       random: seededRandom(randomSeed()),
       dial: dialFor(world, broker, process, monitor),
@@ -78,7 +84,8 @@ export class SupervisedWorker {
         });
         return guarded;
       },
-    });
+    };
+    const outside = alter(own, { process, database });
     const worker = buildWorker(configOf(this.#settings), '1.0.0', log(process), outside);
     this.#running = { process, worker };
     world.trace.note(world.time.nowMs, process.name, () => 'starts');
