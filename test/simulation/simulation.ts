@@ -12,7 +12,7 @@ import { levelQueueOf, parkedQueueOf } from '../../src/adapters/rabbitmq/declare
 import { SimulatedBroker } from './broker.ts';
 import { SimulatedDatabase } from './database.ts';
 import { oneOf, plannedFaults, randomFaults, type Fault, type Faults } from './faults.ts';
-import { SimulatedGateway } from './gateway.ts';
+import { SimulatedGateway, type Fate } from './gateway.ts';
 import { endInvariants } from './invariants.ts';
 import type { SimulatedProcess } from './machine.ts';
 import { Monitor } from './monitor.ts';
@@ -33,10 +33,12 @@ import { strike } from './world-faults.ts';
 export interface RunOptions {
   /** Decides orders, settings, latencies and, unless there is a plan, the faults. */
   readonly seed: number;
-  readonly orders?: number;
-  readonly workers?: number;
+  readonly orders?: number | undefined;
+  readonly workers?: number | undefined;
+  /** What the issuer says to all of them; any of its answers without it. */
+  readonly fate?: Fate | undefined;
   /** The faults; random ones without it. */
-  readonly plan?: readonly Fault[];
+  readonly plan?: readonly Fault[] | undefined;
   readonly keepTrace?: boolean;
   /** A planted bug. */
   readonly alter?: Alter | undefined;
@@ -111,9 +113,13 @@ class Run implements World {
     const scenario = seededRandom(seed);
     this.random = seededRandom(seed + 0x1_0000_0000);
     this.trace = keepTrace ? fullTrace() : NO_TRACE;
-    const count = options.orders ?? 4 + nextBelow(scenario, 9);
+    const count = 4 + nextBelow(scenario, 9);
     this.#faultyForMs = 5_000 + nextFraction(scenario) ** 2 * 90_000;
-    this.#orders = makeOrders(count, Math.min(10_000, this.#faultyForMs), scenario);
+    const settings = settingsOf(options.workers ?? 2, scenario);
+    const searchLagMs = nextFraction(scenario) * 30_000;
+    // The last to be drawn, so that a run with fewer of them is otherwise the same.
+    const withinMs = Math.min(10_000, this.#faultyForMs);
+    this.#orders = makeOrders(options.orders ?? count, withinMs, scenario, options.fate);
     this.faults =
       plan === undefined
         ? randomFaults(seededRandom(seed + 0x2_0000_0000), this.#faultyForMs)
@@ -128,7 +134,7 @@ class Run implements World {
     });
     this.gateway = new SimulatedGateway(this, {
       retentionMs: RETENTION_MS,
-      searchLagMs: nextFraction(scenario) * 30_000,
+      searchLagMs,
       fateOf: (orderId) => fates.get(orderId) ?? 'approved',
     });
     const { broker, database, gateway } = this;
@@ -143,9 +149,7 @@ class Run implements World {
       alter: options.alter ?? ((outside: Outside) => outside),
       randomSeed: () => this.random.next32(),
     };
-    this.workers = settingsOf(options.workers ?? 2, scenario).map(
-      (settings, at) => new SupervisedWorker(`worker${at + 1}`, settings, around),
-    );
+    this.workers = settings.map((each, at) => new SupervisedWorker(`worker${at + 1}`, each, around));
   }
 
   async live(): Promise<void> {
