@@ -19,6 +19,7 @@ import type { Decision, OrderFact, StoredOrder } from '../../src/domain/order-st
 import type { GatewayInquiry } from '../../src/ports/gateway-inquiry.ts';
 import type { Gateway } from '../../src/ports/gateway.ts';
 import { Acker } from '../../src/topology/acker.ts';
+import { simulate, type RunResult } from './simulation.ts';
 import type { FactRow } from './tables.ts';
 import type { Alter } from './worker.ts';
 
@@ -313,6 +314,24 @@ export const PLANTS: readonly Plant[] = [
       ),
   },
 ];
+
+/** The first of so many seeds in which it is found. */
+export async function huntPlant(
+  plant: Plant,
+  firstSeed: number,
+  seeds: number,
+): Promise<{ readonly result: RunResult; readonly seedsTried: number } | undefined> {
+  const undo = plant.patch?.();
+  try {
+    for (let seed = firstSeed; seed < firstSeed + seeds; seed += 1) {
+      const result = await simulate({ seed, alter: plant.alter });
+      if (result.violations.length > 0) return { result, seedsTried: seed - firstSeed + 1 };
+    }
+    return undefined;
+  } finally {
+    undo?.();
+  }
+}
 
 /** Replaces a method; gives back what undoes that. */
 function replace<T extends object, K extends keyof T>(

@@ -68,7 +68,48 @@ function count(times: Record<string, number>, name: string, by: number): void {
 }
 
 /** Changes of an order's status, those to itself included: another claim, a mark, a place in a schedule. */
-const EDGES: readonly string[] = [];
+const EDGES: readonly string[] = [
+  'new -> authorizing',
+  'new -> denied',
+  'received -> authorizing',
+  'received -> received',
+  'received -> denied',
+  'received -> authorization-unknown',
+  'authorizing -> authorizing',
+  'authorizing -> received',
+  'authorizing -> authorization-unknown',
+  'authorizing -> ready-to-ship',
+  'authorizing -> denied',
+  'authorizing -> review',
+  'authorization-unknown -> authorization-unknown',
+  'authorization-unknown -> received',
+  'authorization-unknown -> ready-to-ship',
+  'authorization-unknown -> denied',
+  'authorization-unknown -> review',
+  'ready-to-ship -> ready-to-ship',
+  'denied -> denied',
+  'review -> review',
+];
 
 /** Of tuple trees that fail. */
-const ERROR_CLASSES: readonly string[] = [];
+const ERROR_CLASSES: readonly string[] = [
+  'ambiguous',
+  'bad_gateway',
+  'breaker_open',
+  'claimed_elsewhere',
+  'configuration',
+  'connection_lost',
+  'database',
+  'nacked',
+  'no_answer',
+  'not_sent',
+  'pending',
+  'proxy_page',
+  'publisher_unavailable',
+  'rate_limited',
+  'server_error',
+  'soft_decline',
+  'timeout',
+  'unreadable_answer',
+  'unroutable',
+];
