@@ -49,6 +49,7 @@ export class SupervisedWorker {
   readonly #settings: WorkerSettings;
   readonly #around: WorkerSurroundings;
   #starts = 0;
+  #isEnding = false;
   #running: { readonly process: SimulatedProcess; readonly worker: Worker } | undefined;
 
   constructor(name: string, settings: WorkerSettings, around: WorkerSurroundings) {
@@ -59,6 +60,11 @@ export class SupervisedWorker {
 
   get starts(): number {
     return this.#starts;
+  }
+
+  /** It was told to end, and is not there yet. */
+  get isEnding(): boolean {
+    return this.#isEnding;
   }
 
   get process(): SimulatedProcess | undefined {
@@ -94,19 +100,22 @@ export class SupervisedWorker {
     });
   }
 
-  kill(vanishes = false): void {
-    this.#running?.process.kill(vanishes);
+  /** Its process is dead: it can be started again. */
+  buried(): void {
     this.#running = undefined;
+    this.#isEnding = false;
   }
 
   /** SIGTERM: drains, then the process ends by itself. Calls `ended` in the world outside. */
   terminate(ended: (process: SimulatedProcess) => void): void {
     const running = this.#running;
-    if (running === undefined) return;
+    if (running === undefined || this.#isEnding) return;
+    this.#isEnding = true;
     running.process.later(0, () => {
       void running.worker.drain().then(() => {
         if (this.#running !== running) return;
         this.#running = undefined;
+        this.#isEnding = false;
         ended(running.process);
       });
     });

@@ -2,6 +2,7 @@ import type { Channel } from 'amqplib';
 
 import type { Log } from '../../ports/log.ts';
 import type { Clock } from '../../topology/clock.ts';
+import { RetriableError } from '../../topology/errors.ts';
 import { withDeadline } from './deadline.ts';
 import type { Opened } from './keep-open.ts';
 
@@ -16,8 +17,14 @@ const CLOSE_TIMEOUT_MS = 5_000;
 /**
  * To be called in the tick in which the channel appears: an `error` without a listener would end the process. The
  * `handler-error` listener keeps amqplib from closing the channel with 541 when a callback of ours throws.
+ *
+ * `onSilence`: closing it was not answered. The broker may still have the channel, with all that was delivered on it;
+ * only the end of its connection gives that back.
  */
-export function openedChannel<C extends Channel>(channel: C, clock: Clock, log: Log): OpenedChannel<C> {
+export function openedChannel<C extends Channel>(
+  channel: C,
+  { clock, log, onSilence }: { readonly clock: Clock; readonly log: Log; readonly onSilence: () => void },
+): OpenedChannel<C> {
   let isOpen = true;
   let lastError: string | undefined;
   const ended = new Promise<string>((resolve) => {
@@ -45,8 +52,9 @@ export function openedChannel<C extends Channel>(channel: C, clock: Clock, log: 
           'closing a channel',
           Promise.race([channel.close(), ended]),
         );
-      } catch {
-        // It was closing already, or nobody answers; then the end of the connection ends it.
+      } catch (error) {
+        // Otherwise it was closing already.
+        if (error instanceof RetriableError && error.errorClass === 'broker_timeout') onSilence();
       }
     },
   };

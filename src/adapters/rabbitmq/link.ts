@@ -71,7 +71,10 @@ export function openedLink(model: ChannelModel, parts: LinkParts): Link {
     onBlockedChange();
   });
   const opened = async <C extends Channel>(opening: Promise<C>): Promise<OpenedChannel<C>> => {
-    const adopted = opening.then((channel) => openedChannel(channel, clock, log));
+    const onSilence = () => {
+      end('a channel that was to be closed did not answer');
+    };
+    const adopted = opening.then((channel) => openedChannel(channel, { clock, log, onSilence }));
     try {
       return await withDeadline(clock, SETUP_TIMEOUT_MS, 'opening a channel', adopted);
     } catch (error) {
