@@ -72,7 +72,9 @@ class SimulatedConnection extends EventEmitter {
   readonly process: SimulatedProcess;
   readonly watch: AmqpWatch;
   readonly #role: string;
-  readonly #channels = new Set<SimulatedChannel>();
+  /** By which end they are open. */
+  readonly #channelsHere = new Set<SimulatedChannel>();
+  readonly #channelsThere = new Set<SimulatedChannel>();
   /** Frames that the broker does not read while it blocks publishing. */
   #held: (() => void)[] | undefined;
   /** The two ends learn of the end of the connection at different times. */
@@ -158,7 +160,7 @@ class SimulatedConnection extends EventEmitter {
   endHere(error?: Error): void {
     if (!this.#isOpenHere) return;
     this.#isOpenHere = false;
-    for (const channel of this.#channels) channel.endHere();
+    for (const channel of this.#channelsHere) channel.endHere();
     this.emit('close', error);
   }
 
@@ -179,7 +181,8 @@ class SimulatedConnection extends EventEmitter {
   createChannel(): Promise<SimulatedChannel> {
     const channel = new SimulatedChannel(this);
     if (!this.#isOpenHere) return Promise.reject(new IllegalOperationError('Connection closed'));
-    this.#channels.add(channel);
+    this.#channelsHere.add(channel);
+    this.#channelsThere.add(channel);
     return channel.open();
   }
 
@@ -200,14 +203,18 @@ class SimulatedConnection extends EventEmitter {
     });
   }
 
-  drop(channel: SimulatedChannel): void {
-    this.#channels.delete(channel);
+  endedHere(channel: SimulatedChannel): void {
+    this.#channelsHere.delete(channel);
+  }
+
+  endedThere(channel: SimulatedChannel): void {
+    this.#channelsThere.delete(channel);
   }
 
   #endThere(): void {
     this.#isOpenThere = false;
     this.broker.connections.delete(this);
-    for (const channel of this.#channels) channel.endThere();
+    for (const channel of this.#channelsThere) channel.endThere();
   }
 }
 
@@ -373,7 +380,7 @@ class SimulatedChannel extends EventEmitter {
   endHere(error?: Error): void {
     if (!this.#isOpenHere) return;
     this.#isOpenHere = false;
-    this.#connection.drop(this);
+    this.#connection.endedHere(this);
     if (error !== undefined) this.emit('error', error);
     const ended = error ?? new IllegalOperationError('Channel ended, no reply will be forthcoming');
     for (const reject of this.#unanswered) reject(ended);
@@ -387,6 +394,7 @@ class SimulatedChannel extends EventEmitter {
   endThere(): void {
     if (!this.#isOpenThere) return;
     this.#isOpenThere = false;
+    this.#connection.endedThere(this);
     const { broker } = this.#connection;
     if (this.#consumer === undefined) return;
     broker.stopConsuming(this.#consumer);

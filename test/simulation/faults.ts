@@ -202,7 +202,7 @@ function spanOf(kind: FaultKind, random: RandomSource): number {
     case 'database-clock':
       return Math.floor((draw - 0.5) * 20_000);
     case 'again-later':
-      return Math.floor(draw * 600_000);
+      return Math.floor(draw ** 4 * 600_000);
     default:
       return Math.floor(20 + draw ** 3 * 45_000);
   }

@@ -41,6 +41,8 @@ interface Answer {
 
 export interface GatewaySettings {
   readonly retentionMs: number;
+  /** How long it takes until a search finds what there is. */
+  readonly searchLagMs: number;
   readonly fateOf: (orderId: string) => Fate;
 }
 
@@ -73,6 +75,11 @@ export class SimulatedGateway {
       void: ({ reference }) => this.#void(process, wallMs, reference),
       close: () => Promise.resolve(),
     };
+  }
+
+  /** When the key was first used; undefined when it never was, or is forgotten. */
+  firstUseOf(key: string): number | undefined {
+    return this.#answers.get(key)?.firstUsedMs;
   }
 
   holdsOf(orderId: string): readonly Hold[] {
@@ -268,7 +275,9 @@ export class SimulatedGateway {
   /** As stripe-inquiry.ts reads what is found: money counts under any key, a decline only under this one. */
   #find({ terms, idempotencyKey }: LookupRequest, fault: Fault | undefined): InquiryOutcome {
     if (fault?.kind === 'search-lags') return NOT_FOUND;
-    const [hold, second] = this.holdsOf(terms.orderId).filter(({ isVoided }) => !isVoided);
+    const indexedMs = this.#world.time.nowMs - this.#settings.searchLagMs;
+    const found = this.holdsOf(terms.orderId).filter(({ atMs, isVoided }) => !isVoided && atMs <= indexedMs);
+    const [hold, second] = found;
     if (hold !== undefined && second !== undefined) return contradicted('several_approvals', hold);
     if (hold !== undefined) return asFound(hold, terms);
     return this.#declines.get(idempotencyKey) ?? this.#asAnswered(idempotencyKey);

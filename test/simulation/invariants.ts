@@ -83,18 +83,25 @@ function announcementOf({ order_id: orderId, status, generation }: OrderRow, run
   const events = [...run.monitor.eventsOf(orderId)];
   const expected = `order-${orderId}-${status}-${generation}`;
   if (events.length === 1 && events[0] === expected) return [];
+  // The resolver looks after attempts only: without one, an announcement that had no place to go waits for a person.
+  const isWithoutAttempt = run.database.tables.attemptOf(orderId) === undefined;
+  if (events.length === 0 && isWithoutAttempt && isParked(`m-${orderId}`, run)) return [];
   const had = events.length === 0 ? 'nothing' : events.join(', ');
   return [{ invariant: 'I11', what: `order ${orderId} is ${status}, and downstream has had ${had}` }];
 }
 
 /** I9: each message that upstream published has led to a decision, or is in the parking lot. */
 function placeOf({ messageId, order, amountMinor }: Upstream, run: Run): Broken[] {
-  if (run.broker.parked.some(({ properties }) => properties.messageId === messageId)) return [];
+  if (isParked(messageId, run)) return [];
   const stored = run.database.tables.orders.get(order.orderId);
   const isItsOwn = stored !== undefined && amountMinor === BigInt(stored.amount_minor);
   if (isItsOwn && stored.notified_at_ms !== null) return [];
   const is = stored === undefined ? 'unknown' : `${stored.status}${isItsOwn ? '' : ', with other content'}`;
   return [{ invariant: 'I9', what: `${messageId} is in no queue, and its order is ${is}` }];
+}
+
+function isParked(messageId: string, run: Run): boolean {
+  return run.broker.parked.some(({ properties }) => properties.messageId === messageId);
 }
 
 /** I12. */

@@ -15,6 +15,7 @@ export class SimulatedProcess implements Clock {
   /** Timers that were set and have neither fired nor been cancelled. */
   timers = 0;
   hasVanished = false;
+  wasStopped = false;
   readonly #time: SimulatedTime;
   readonly #endings: (() => void)[] = [];
   #waiting: (() => void)[] | undefined;
@@ -65,6 +66,7 @@ export class SimulatedProcess implements Clock {
 
   stop(): void {
     this.#waiting ??= [];
+    this.wasStopped = true;
   }
 
   /** What has waited runs in its order, each as an event of its own. */

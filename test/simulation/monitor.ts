@@ -10,6 +10,7 @@ import type { CallSite } from './faults.ts';
 import type { SimulatedGateway } from './gateway.ts';
 import type { SimulatedProcess } from './machine.ts';
 import type { World } from './network.ts';
+import type { AttemptRow } from './tables.ts';
 
 /** What one process has been told. */
 interface Knowledge {
@@ -23,6 +24,7 @@ interface Knowledge {
 export class Monitor implements AmqpWatch {
   readonly #world: World;
   readonly #database: SimulatedDatabase;
+  readonly #gateway: SimulatedGateway;
   readonly #keyUsedForMs: number;
   readonly #knowledge = new Map<SimulatedProcess, Knowledge>();
   readonly #keys = new Map<string, Set<string>>();
@@ -42,9 +44,13 @@ export class Monitor implements AmqpWatch {
   ) {
     this.#world = world;
     this.#database = parts.database;
+    this.#gateway = parts.gateway;
     this.#keyUsedForMs = parts.keyUsedForMs;
     parts.database.onSeen = (process, orderId) => {
       this.#sees(process, orderId);
+    };
+    parts.database.tables.onAttempt = (before, after) => {
+      this.#claims(before, after);
     };
     parts.gateway.onAsked = (process, request) => {
       this.#asks(process, request);
@@ -104,6 +110,18 @@ export class Monitor implements AmqpWatch {
     }
   }
 
+  /** A claim is respected while its owner lives and its lease runs; clocks may have moved by a few seconds. */
+  #claims(before: AttemptRow, after: AttemptRow): void {
+    const { lease_until_ms: leaseUntilMs, order_id: orderId, owner } = before;
+    if (after.claim === before.claim || after.owner === owner || leaseUntilMs === null) return;
+    const leftMs = leaseUntilMs - this.#database.nowMs();
+    if (leftMs < 5_000 || !this.#database.sessions.has(owner)) return;
+    this.#world.violated(
+      'lease',
+      `worker ${after.owner} takes order ${orderId} from worker ${owner}, which has it for ${leftMs} ms more`,
+    );
+  }
+
   /** I4, I6, I7. */
   #asks(process: SimulatedProcess, { order, idempotencyKey }: AuthorizationRequest): void {
     const { orderId } = order.terms;
@@ -126,7 +144,7 @@ export class Monitor implements AmqpWatch {
     if (this.#of(process).decided.has(orderId)) {
       this.#world.violated('I6', `order ${orderId} is sent by ${process.name}, which knows it as decided`);
     }
-    const ageMs = this.#database.nowMs() - (attempt.key_used_since_ms ?? this.#database.nowMs());
+    const ageMs = this.#world.time.nowMs - (this.#gateway.firstUseOf(idempotencyKey) ?? Infinity);
     if (ageMs > this.#keyUsedForMs) {
       this.#world.violated('I7', `order ${orderId} is sent under a key of ${Math.round(ageMs / 1000)} s`);
     }

@@ -10,12 +10,18 @@ export interface SimulatedOrder {
   readonly fate: Fate;
 }
 
-export function makeOrders(count: number, withinMs: number, random: RandomSource): SimulatedOrder[] {
+/** The first so many are the same, however many there are. */
+export function makeOrders(
+  count: number,
+  withinMs: number,
+  random: RandomSource,
+  fate?: Fate,
+): SimulatedOrder[] {
   return Array.from({ length: count }, (_, at) => ({
     orderId: String(at + 1),
     amountMinor: BigInt(100 + nextBelow(random, 100_000)),
     publishedAtMs: nextFraction(random) * withinMs,
-    fate: fateOf(random),
+    fate: fate ?? fateOf(random),
   }));
 }
 

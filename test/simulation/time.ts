@@ -50,8 +50,10 @@ export class SimulatedTime {
   /** Until `isDone`, which is asked between events, or `untilMs`. Rejects with what an event throws. */
   run(untilMs: number, isDone: () => boolean): Promise<Ending> {
     return new Promise((resolve, reject) => {
+      const settled = Promise.resolve();
+      // Not queueMicrotask, which costs several times as much in Node.
       const drained = (): void => {
-        queueMicrotask(go);
+        void settled.then(go);
       };
       const go = (): void => {
         try {

@@ -30,9 +30,15 @@ export interface WorkerSurroundings {
   readonly monitor: Monitor;
   readonly log: (process: SimulatedProcess) => Log;
   /** Plants a bug: gives the worker something else in place of what it would have. */
-  readonly alter: (outside: Outside) => Outside;
+  readonly alter: Alter;
   readonly randomSeed: () => number;
 }
+
+/** Gives a process another outside than its own. */
+export type Alter = (
+  outside: Outside,
+  of: { readonly process: SimulatedProcess; readonly database: SimulatedDatabase },
+) => Outside;
 
 export const KEY_WINDOW_MS = 300_000;
 export const LEVELS_MS: readonly number[] = [1_000, 8_000];
@@ -43,6 +49,7 @@ export class SupervisedWorker {
   readonly #settings: WorkerSettings;
   readonly #around: WorkerSurroundings;
   #starts = 0;
+  #isEnding = false;
   #running: { readonly process: SimulatedProcess; readonly worker: Worker } | undefined;
 
   constructor(name: string, settings: WorkerSettings, around: WorkerSurroundings) {
@@ -55,6 +62,11 @@ export class SupervisedWorker {
     return this.#starts;
   }
 
+  /** It was told to end, and is not there yet. */
+  get isEnding(): boolean {
+    return this.#isEnding;
+  }
+
   get process(): SimulatedProcess | undefined {
     return this.#running?.process;
   }
@@ -64,7 +76,7 @@ export class SupervisedWorker {
     this.#starts += 1;
     const process = new SimulatedProcess(`${this.name}.${this.#starts}`, world.time);
     const { gatewayTimeoutMs: wallMs } = this.#settings;
-    const outside = alter({
+    const own: Outside = {
       clock: process,
       random: seededRandom(randomSeed()),
       dial: dialFor(world, broker, process, monitor),
@@ -78,7 +90,8 @@ export class SupervisedWorker {
         });
         return guarded;
       },
-    });
+    };
+    const outside = alter(own, { process, database });
     const worker = buildWorker(configOf(this.#settings), '1.0.0', log(process), outside);
     this.#running = { process, worker };
     world.trace.note(world.time.nowMs, process.name, () => 'starts');
@@ -87,19 +100,22 @@ export class SupervisedWorker {
     });
   }
 
-  kill(vanishes = false): void {
-    this.#running?.process.kill(vanishes);
+  /** Its process is dead: it can be started again. */
+  buried(): void {
     this.#running = undefined;
+    this.#isEnding = false;
   }
 
   /** SIGTERM: drains, then the process ends by itself. Calls `ended` in the world outside. */
   terminate(ended: (process: SimulatedProcess) => void): void {
     const running = this.#running;
-    if (running === undefined) return;
+    if (running === undefined || this.#isEnding) return;
+    this.#isEnding = true;
     running.process.later(0, () => {
       void running.worker.drain().then(() => {
         if (this.#running !== running) return;
         this.#running = undefined;
+        this.#isEnding = false;
         ended(running.process);
       });
     });
@@ -127,7 +143,7 @@ function configOf(settings: WorkerSettings): WorkerConfig {
       apiKey: new Secret('none'),
       timeoutMs: settings.gatewayTimeoutMs,
       keyWindowMs: KEY_WINDOW_MS,
-      inquiryWaitsMs: [8_000, 15_000, 30_000, 60_000, 120_000],
+      inquiryWaitsMs: [20_000, 20_000, 40_000, 80_000],
       connections: 8,
     },
     orders: {

@@ -27,7 +27,8 @@ function strikeNow(run: Run, { kind, ms, nth }: Fault): void {
       });
       break;
     case 'terminate':
-      worker?.terminate(() => {
+      worker?.terminate((process) => {
+        process.kill();
         run.startAgain(worker);
       });
       break;

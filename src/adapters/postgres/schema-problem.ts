@@ -16,9 +16,12 @@ export async function databaseProblem(database: Queryable): Promise<string | und
   return schemaProblem(database);
 }
 
+/** They do not change under a running program, and workers probe again and again. */
+let ours: readonly Migration[] | undefined;
+
 /** What is wrong with the schema: it is missing, behind, ahead, or another one; undefined when it fits. */
 export async function schemaProblem(database: Queryable): Promise<string | undefined> {
-  const migrations = readMigrations();
+  const migrations = (ours ??= readMigrations());
   const [state] = await database.query<{ migrated: boolean }>(STATE, []);
   if (state?.migrated !== true) return 'schema cardauth is missing: run `cardauth migrate up`';
   const applied = await database.query<AppliedMigration>(APPLIED, []);
@@ -36,11 +39,11 @@ export function driftOf(
   applied: readonly AppliedMigration[],
 ): string | undefined {
   for (const { version, name, checksum } of applied) {
-    const ours = migrations[version - 1];
-    if (ours === undefined) {
+    const known = migrations[version - 1];
+    if (known === undefined) {
       return `schema cardauth has migration ${name}, which this program does not know: use a newer cardauth`;
     }
-    if (ours.checksum !== checksum) {
+    if (known.checksum !== checksum) {
       return `migration ${name} was applied with another text than this program has: restore the file, add a new one`;
     }
   }
