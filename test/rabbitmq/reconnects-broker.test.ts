@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { RandomSource } from '../../src/topology/random.ts';
 import { connectBroker, type BrokerClient } from '../support/broker-client.ts';
@@ -45,8 +46,10 @@ describe('a hundred reconnects of spout and publisher', () => {
       random: impatient,
       holdUpToMs: 0,
       maxReplays: 1_000,
-      execute: ({ messageId = '', attempt }) => {
+      execute: async ({ messageId = '', attempt }) => {
         if (attempt === 0) throw new Error('goes round by a level queue once');
+        // Long enough to be finished, now and then, on another channel than it was begun on.
+        await sleep(100);
         executed.add(messageId);
       },
     });
@@ -78,6 +81,16 @@ describe('a hundred reconnects of spout and publisher', () => {
     );
     assert.equal(proxy.connections.open, 2);
 
+    await waitFor(
+      'copies that were delivered again to be done, too',
+      async () => {
+        const counts = await Promise.all(
+          [own.ordersQueue, ...ownQueues].map((queue) => client.counts(queue)),
+        );
+        return worker.runner.pendingTrees().length === 0 && counts.every((queue) => queue?.ready === 0);
+      },
+      PATIENCE,
+    );
     await worker.stop();
     await waitFor('the queue to be empty', async () => (await client.counts(own.ordersQueue))?.ready === 0);
     assert.deepEqual(violations, []);
