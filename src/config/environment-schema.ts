@@ -9,11 +9,12 @@ export function environmentSchema(): object {
   const { properties = {} } = toJSONSchema(environment, { io: 'input', unrepresentable: 'any' });
   const described = variables.map((variable) => {
     const { name, description, rule, example, secret } = variable;
-    const form = properties[name];
+    const { [name]: form } = properties as Record<string, { readonly pattern?: string } | undefined>;
     return [
       name,
       {
-        ...(typeof form === 'object' ? form : {}),
+        ...(typeof form?.pattern === 'string' &&
+          !isUnicodePattern(form.pattern) && { pattern: form.pattern }),
         type: 'string',
         description: `${description} (${rule})`,
         ...(variable.default !== undefined && { default: variable.default }),
@@ -29,4 +30,9 @@ export function environmentSchema(): object {
     type: 'object',
     properties: Object.fromEntries(described),
   };
+}
+
+/** Many readers of schemas compile patterns without the flag that these need. */
+function isUnicodePattern(pattern: string): boolean {
+  return pattern.includes('\\p{');
 }
