@@ -69,9 +69,11 @@ export async function cli(args: readonly string[], world: CliWorld = {}): Promis
   return { exitCode, stdout, stderr };
 }
 
+/** As if every part were there; to be looked at and not run. */
+export const everyPart: Parts = new Proxy({}, { get: () => () => assert.fail('no command is run') });
+
 /** Every command there is, to be looked at and not run: as if every part were there. */
 export function wholeProgram(): Command {
-  const everyPart: Parts = new Proxy({}, { get: () => () => assert.fail('no command is run') });
   const notRun = (): never => assert.fail('no command is run');
   const terminal = createTerminal({ stdout: { write: notRun }, stderr: { write: notRun }, env: {} });
   const context = {

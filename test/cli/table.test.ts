@@ -35,6 +35,14 @@ describe('a table', () => {
     );
   });
 
+  it('leaves out the last of the columns that may go, then the one before', () => {
+    const wide = ['A', 'B', 'C', 'D'].map((header, place) => {
+      return { header, text: () => header.repeat(10), ...(place > 1 && { ifRoom: true as const }) };
+    });
+    const shown = (width: number) => textTable([rows[0]], wide, width).split('\n')[0]?.replaceAll(' ', '');
+    assert.deepEqual([46, 45, 34, 33, 10].map(shown), ['ABCD', 'ABC', 'ABC', 'AB', 'AB']);
+  });
+
   it('never becomes narrower than it can be read, and ends', () => {
     assert.equal(textTable(rows, columns, 1), 'A          B\none        1\na longe…  22\n');
   });

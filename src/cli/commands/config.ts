@@ -36,6 +36,14 @@ export const addConfigCommand: AddCommand = (program, context) => {
       const { envExample, variablesTable } = await import('../../config/documents.ts');
       context.terminal.out(format === 'env' ? envExample() : variablesTable());
     });
+  config
+    .command('schema')
+    .description('Prints the JSON Schema of the environment: every variable as the text that it is given as.')
+    .addHelpText('after', '\nExample:\n  cardauth config schema > cardauth-env.json\n')
+    .action(async () => {
+      const { environmentSchema } = await import('../../config/environment-schema.ts');
+      context.terminal.out(`${JSON.stringify(environmentSchema(), undefined, 2)}\n`);
+    });
 };
 
 async function show(context: CommandContext, options: ShowFlags): Promise<void> {

@@ -54,5 +54,6 @@ function isFile(argument: Argument): boolean {
 
 /** Up to where a menu of a shell has room for it. */
 function firstSentence(text: string): string {
-  return text.split(/[.;:](?:\s|$)/)[0] ?? text;
+  const [first = text] = text.replaceAll(/ \([^)]*\)/g, '').split(/[;:] |, e\.g\.|\.(?: [A-Z]|$)/);
+  return first;
 }

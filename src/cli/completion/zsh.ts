@@ -22,6 +22,12 @@ _cardauth_values() {
 ${valueCases(commands)}  esac
 }
 
+_cardauth_takes_file() {
+  case "$1" in
+${filePaths(commands)}    *) return 1 ;;
+  esac
+}
+
 _cardauth() {
   local command_path='' word pending='' i
   local -a reply offered
@@ -54,7 +60,11 @@ _cardauth() {
     reply=()
     _cardauth_subcommands "$command_path"
     offered=("\${reply[@]}")
-    if (( \${#offered} )); then _describe command offered; else _files; fi
+    if (( \${#offered} )); then
+      _describe command offered
+    elif _cardauth_takes_file "$command_path"; then
+      _files
+    fi
   fi
 }
 
@@ -75,6 +85,13 @@ function cases(
     .map((command) => [command.path, words(command)] as const)
     .filter(([, texts]) => texts.length > 0)
     .map(([path, texts]) => `    ${quoted(path)}) reply=(${texts.join(' ')}) ;;\n`)
+    .join('');
+}
+
+function filePaths(commands: readonly CompletableCommand[]): string {
+  return commands
+    .filter(({ takesFile }) => takesFile)
+    .map(({ path }) => `    ${quoted(path)}) return 0 ;;\n`)
     .join('');
 }
 
