@@ -71,7 +71,6 @@ Examples:
   cardauth worker
   cardauth orders publish orders.ndjson
   cardauth orders show 1234
-  cardauth status --watch
 `;
 
 function failed(error: unknown, { terminal }: CliContext): number {
