@@ -201,7 +201,7 @@ describe('operators beside workers', { concurrency: false }, () => {
 
   it('watches in a pipe, one line each, until it is interrupted', async () => {
     for (const [args, isRight] of [
-      [['status', '--watch'], (text: string) => /^20\S+ {2}oldest .* ready 0 /.test(text)],
+      [['status', '--watch'], (text: string) => /^20\S+ {2}oldest .* ready \d+ /.test(text)],
       [
         ['status', '--watch', '--json'],
         (text: string) => (JSON.parse(text) as StatusView).missing.length === 0,

@@ -177,7 +177,7 @@ describe('a fact that an operator brings', () => {
     const { terms } = await claim(one);
     await outcome(one, terms, 1, { kind: 'approved', reference: `ref-${terms.orderId}` });
     const command = newCommand();
-    const fact = { kind: 'parked', reason: 'an operator says so' } as const;
+    const fact = { kind: 'claim', terms } as const;
     const applied = await Promise.all(
       Array.from({ length: 12 }, (_, n) => (n % 2 === 0 ? one : other).apply(terms.orderId, fact, command)),
     );
