@@ -2,12 +2,24 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { ClusterNode } from './cluster-node.ts';
-import { findRabbitmq, freePorts, nodeEnvironment, startEpmd, type Keeper } from './private-services.ts';
+import {
+  findRabbitmq,
+  freePorts,
+  nodeEnvironment,
+  startEpmd,
+  type Keeper,
+  type NodeEnvironment,
+} from './private-services.ts';
 import { waitFor } from './wait-for.ts';
 
 const SIZE = 3;
 /** A minority stops serving instead of going its own way: what RabbitMQ's documentation recommends for three nodes. */
 const COMMON_SETTINGS = ['cluster_partition_handling = pause_minority'];
+/**
+ * How long a node may be silent before its peers give it up, seconds. By default it is a minute, during which a node that
+ * is frozen holds up all that changes metadata anywhere in the cluster (binding a queue, for example).
+ */
+const NET_TICK_SECONDS = 8;
 const ALL_BACK_TIMEOUT_MS = 60_000;
 
 /** Of a quorum queue; `members` and `online` are lists of node names as Erlang prints them. */
@@ -125,7 +137,7 @@ export async function startCluster(keeper: Keeper, directory: string): Promise<B
     return new ClusterNode({
       keeper,
       binaries,
-      env,
+      env: { ...env, ...impatient(env) },
       cookie,
       logFile: join(directory, `node-${index + 1}.log`),
     });
@@ -138,6 +150,10 @@ export async function startCluster(keeper: Keeper, directory: string): Promise<B
   if (running?.trim() !== String(SIZE))
     throw new Error(`the cluster has ${String(running)} nodes, not ${SIZE}`);
   return new BrokerCluster(nodes);
+}
+
+function impatient({ RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: given = '' }: NodeEnvironment): NodeEnvironment {
+  return { RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: `${given} -kernel net_ticktime ${NET_TICK_SECONDS}` };
 }
 
 function joining(founder: string): string[] {
