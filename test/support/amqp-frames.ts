@@ -23,6 +23,10 @@ export interface AmqpMethod {
   readonly methodId: number;
 }
 
+export const channelOpen: AmqpMethod = { classId: 20, methodId: 10 };
+export const basicDeliver: AmqpMethod = { classId: 60, methodId: 60 };
+export const basicReject: AmqpMethod = { classId: 60, methodId: 90 };
+export const basicNack: AmqpMethod = { classId: 60, methodId: 120 };
 export const basicPublish: AmqpMethod = { classId: 60, methodId: 40 };
 /** Of consumers to the server, and of the server to publishers (a confirm). */
 export const basicAck: AmqpMethod = { classId: 60, methodId: 80 };

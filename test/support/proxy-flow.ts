@@ -21,6 +21,8 @@ interface FlowOptions<U extends Unit> {
   readonly split: (chunk: Buffer) => U[];
   readonly onHeld: () => void;
   readonly onCut: () => void;
+  /** What becomes of each unit: `hold` may come before another verdict on the same one. */
+  readonly onJudged: (unit: U, verdict: Verdict) => void;
 }
 
 const maxQueued = 1_000;
@@ -111,6 +113,7 @@ export class ProxyFlow<U extends Unit> {
 
   #settle(unit: U): void {
     const verdict = this.#released ? 'pass' : this.#options.policy.judge(unit);
+    this.#options.onJudged(unit, verdict);
     switch (verdict) {
       case 'hold':
         this.#holding = true;

@@ -45,14 +45,26 @@ interface ProxyOptions {
   readonly target: string;
 }
 
+interface AmqpProxyOptions extends ProxyOptions {
+  /** Sees each frame as it is written to the other side, or dropped. Connections are numbered from 1. */
+  readonly watch?: FrameWatch;
+}
+
+export type FrameWatch = (
+  connection: number,
+  direction: Direction,
+  frame: AmqpFrame,
+  verdict: Verdict,
+) => void;
+
 /** A TCP proxy on a free port of 127.0.0.1, which judges chunks as they are read from the socket. */
 export function startProxy(options: ProxyOptions): Promise<Proxy<Unit>> {
   return startSplittingProxy(options, () => (chunk) => [{ bytes: chunk }]);
 }
 
 /** As `startProxy`, and judges each AMQP frame by itself. */
-export function startAmqpProxy(options: ProxyOptions): Promise<Proxy<AmqpFrame>> {
-  return startSplittingProxy(options, amqpFrames);
+export function startAmqpProxy({ target, watch }: AmqpProxyOptions): Promise<Proxy<AmqpFrame>> {
+  return startSplittingProxy({ target }, amqpFrames, watch);
 }
 
 interface Connection<U extends Unit> {
@@ -63,6 +75,7 @@ interface Connection<U extends Unit> {
 async function startSplittingProxy<U extends Unit>(
   { target }: ProxyOptions,
   splitter: () => (chunk: Buffer) => U[],
+  watch?: (connection: number, direction: Direction, unit: U, verdict: Verdict) => void,
 ): Promise<Proxy<U>> {
   const pass = (): Verdict => 'pass';
   const policies: Record<Direction, Policy<U>> = {
@@ -75,9 +88,13 @@ async function startSplittingProxy<U extends Unit>(
 
   const server = createServer({ allowHalfOpen: true }, (client) => {
     total += 1;
-    const connection = join(client, connectTo(target), policies, splitter, () => {
-      for (const resolve of awaitingHold) resolve();
-      awaitingHold = [];
+    const number = total;
+    const connection = join(client, connectTo(target), policies, splitter, {
+      onHeld: () => {
+        for (const resolve of awaitingHold) resolve();
+        awaitingHold = [];
+      },
+      onJudged: (direction, unit, verdict) => watch?.(number, direction, unit, verdict),
     });
     connections.add(connection);
     client.once('close', () => connections.delete(connection));
@@ -150,17 +167,30 @@ function join<U extends Unit>(
   upstream: Socket,
   policies: Record<Direction, Policy<U>>,
   splitter: () => (chunk: Buffer) => U[],
-  onHeld: () => void,
+  listeners: {
+    readonly onHeld: () => void;
+    readonly onJudged: (direction: Direction, unit: U, verdict: Verdict) => void;
+  },
 ): Connection<U> {
   const cut = (): void => {
     for (const flow of Object.values(flows)) flow.discard();
     for (const socket of [client, upstream]) socket.resetAndDestroy();
   };
-  const flow = (source: Socket, destination: Socket, policy: Policy<U>): ProxyFlow<U> =>
-    new ProxyFlow({ source, destination, policy, split: splitter(), onHeld, onCut: cut });
+  const flow = (source: Socket, destination: Socket, direction: Direction): ProxyFlow<U> =>
+    new ProxyFlow({
+      source,
+      destination,
+      policy: policies[direction],
+      split: splitter(),
+      onHeld: listeners.onHeld,
+      onCut: cut,
+      onJudged: (unit, verdict) => {
+        listeners.onJudged(direction, unit, verdict);
+      },
+    });
   const flows = {
-    toServer: flow(client, upstream, policies.toServer),
-    toClient: flow(upstream, client, policies.toClient),
+    toServer: flow(client, upstream, 'toServer'),
+    toClient: flow(upstream, client, 'toClient'),
   };
   for (const socket of [client, upstream]) {
     socket.setNoDelay(true);
