@@ -44,6 +44,11 @@ export class BrokerCluster {
     this.urls = nodes.map(({ url }) => url).join(',');
   }
 
+  /** Starts what is down; for the next test, after one that ended early. */
+  async restore(): Promise<void> {
+    for (const node of this.nodes) if (!node.isUp) await node.start();
+  }
+
   othersThan(node: ClusterNode): ClusterNode[] {
     return this.nodes.filter((other) => other !== node);
   }
