@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Keeper } from '../support/private-services.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { collectEvidence } from './collect.ts';
 import { entriesOf, record } from './files.ts';
 import { unleash } from './nemesis.ts';
@@ -64,6 +65,11 @@ export async function runChaos(options: RunOptions): Promise<Stage['secrets']> {
 
 async function storm(stage: Stage, plan: Plan, pool: pg.Pool, show: RunOptions['show']): Promise<void> {
   for (const worker of stage.workers) worker.start();
+  // Upstream's queue is there before upstream is.
+  await waitFor('the orders queue', () => stage.cluster.messagesIn(ORDERS_QUEUE).then(() => true), {
+    timeoutMs: PATIENCE_MS,
+    intervalMs: 200,
+  });
   const publisher = await stage.startPublisher();
   const nemesis = unleash(plan.blows, { ...stage, ordersQueue: ORDERS_QUEUE }, stage.folder);
   const storming = new AbortController();
@@ -109,6 +115,7 @@ async function finishLeftovers(stage: Stage): Promise<void> {
   for (const worker of stage.workers) await worker.endWell();
   for (let round = 0; round < MOST_ROUNDS && (await leftOn(stage)) > 0; round += 1) {
     for (const worker of stage.workers) worker.start();
+    for (const worker of stage.workers) await worker.ready();
     const deadlineMs = performance.now() + PATIENCE_MS;
     while ((await leftOn(stage)) > 0 && performance.now() < deadlineMs) await sleep(LOOK_EVERY_MS);
     for (const worker of stage.workers) await worker.endWell();

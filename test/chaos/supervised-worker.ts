@@ -1,8 +1,10 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BrokerCluster } from '../support/cluster.ts';
 import type { Keeper, Kept } from '../support/private-services.ts';
 import { startAmqpProxy, startProxy, type Proxy } from '../support/tcp-proxy.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { record } from './files.ts';
 import type { WireLog } from './wire-watch.ts';
 
@@ -26,6 +28,7 @@ export interface WorkerParts {
 }
 
 const RESTART_AFTER_MS = 100;
+const READY_TIMEOUT_MS = 60_000;
 const HEARTBEAT_SECONDS = 3;
 
 /** Its ways to every broker node and to the database. */
@@ -41,6 +44,7 @@ export class SupervisedWorker {
   #process: Kept | undefined;
   #sent: NodeJS.Signals | undefined;
   #isWanted = false;
+  #outputBefore = 0;
   #supervising: Promise<void> = Promise.resolve();
 
   private constructor(parts: WorkerParts, ways: Ways) {
@@ -79,6 +83,18 @@ export class SupervisedWorker {
     for (const proxy of way === 'broker' ? this.#ways.broker : [this.#ways.database]) proxy.cut();
   }
 
+  /** Resolves when it, or one that was started instead of it, takes in orders. */
+  async ready(): Promise<void> {
+    await waitFor(
+      `worker ${this.#parts.number} to be ready`,
+      () => this.#output().includes('"msg":"ready"'),
+      {
+        timeoutMs: READY_TIMEOUT_MS,
+        intervalMs: 100,
+      },
+    );
+  }
+
   /** Ends it in good order, for now. */
   async endWell(): Promise<void> {
     this.#isWanted = false;
@@ -93,6 +109,7 @@ export class SupervisedWorker {
   async #supervise(): Promise<void> {
     do {
       this.#sent = undefined;
+      this.#outputBefore = this.#output(0).length;
       this.#process = await this.#spawn();
       const { code, signal } = await this.#process.exited;
       this.#process = undefined;
@@ -102,8 +119,18 @@ export class SupervisedWorker {
     } while (this.#isWanted);
   }
 
+  /** What it printed, of this life unless said otherwise. */
+  #output(from = this.#outputBefore): string {
+    const path = this.#logFile;
+    return existsSync(path) ? readFileSync(path, 'utf8').slice(from) : '';
+  }
+
+  get #logFile(): string {
+    return join(this.#parts.folder, `worker-${this.#parts.number}.log`);
+  }
+
   #spawn(): Promise<Kept> {
-    const { keeper, folder, number, program, environment } = this.#parts;
+    const { keeper, folder, program, environment } = this.#parts;
     const amqpUrls = this.#ways.broker.map(({ url }) => `${url}?heartbeat=${HEARTBEAT_SECONDS}`);
     return keeper.spawn({
       command: process.execPath,
@@ -115,7 +142,7 @@ export class SupervisedWorker {
         DATABASE_URL: this.#ways.database.url,
       },
       cwd: folder,
-      logFile: join(folder, `worker-${number}.log`),
+      logFile: this.#logFile,
       stopSignals: ['SIGKILL'],
     });
   }

@@ -116,8 +116,7 @@ export class ClusterStage {
         { timeoutMs: PATIENCE_MS, intervalMs: 100 },
       );
     } catch (cause) {
-      const said = this.#worker?.lines.slice(-LINES_IN_ERRORS).map(({ text }) => text) ?? [];
-      throw new Error(`the worker does not go on; its last lines:\n${said.join('\n')}`, { cause });
+      throw new Error(await this.#whereItStands(), { cause });
     }
   }
 
@@ -178,6 +177,16 @@ export class ClusterStage {
         this.#receipts.push({ orderId, status, eventId: properties.messageId as string });
       },
     });
+  }
+
+  async #whereItStands(): Promise<string> {
+    const said = this.#worker?.lines.slice(-LINES_IN_ERRORS).map(({ text }) => text) ?? [];
+    return [
+      `no order goes on; ${this.#published.length} are published, ${await this.#authorized()} authorized`,
+      ...(await this.cluster.queues()).map((queue) => JSON.stringify(queue)),
+      "the worker's last lines:",
+      ...said,
+    ].join('\n');
   }
 
   async #load(signal: AbortSignal): Promise<void> {

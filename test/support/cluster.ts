@@ -26,12 +26,14 @@ const ALL_BACK_TIMEOUT_MS = 60_000;
 interface QueueFacts {
   readonly name: string;
   readonly messages: number;
+  readonly ready: number;
+  readonly consumers: number;
   readonly leader: string;
   readonly members: string;
   readonly online: string;
 }
 
-const COLUMNS = ['name', 'messages', 'leader', 'members', 'online'];
+const COLUMNS = ['name', 'messages', 'messages_ready', 'consumers', 'leader', 'members', 'online'];
 
 /** Three RabbitMQ nodes on this machine that form a cluster of their own. */
 export class BrokerCluster {
@@ -62,8 +64,10 @@ export class BrokerCluster {
     const table = await this.#anyNode().rabbitmqctl('list_queues', '--no-table-headers', ...COLUMNS);
     const lines = table.split('\n').filter((line) => line !== '');
     return lines.map((line) => {
-      const [name = '', messages, leader = '', members = '', online = ''] = line.split('\t');
-      return { name, messages: Number(messages), leader, members, online };
+      const [name = '', messages, ready, consumers, leader = '', members = '', online = ''] =
+        line.split('\t');
+      const counts = { messages: Number(messages), ready: Number(ready), consumers: Number(consumers) };
+      return { name, ...counts, leader, members, online };
     });
   }
 
