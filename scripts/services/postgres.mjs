@@ -9,7 +9,14 @@ const startTimeoutMs = 60_000;
  * 127.0.0.1 only (no Unix socket: its path may be too long for the kernel below a long TMPDIR).
  * `fsync: false` trades durability in a power cut for speed.
  */
-export async function startPostgres({ keeper, binaries, directory, port, fsync }) {
+export async function startPostgres(options) {
+  const { url, start } = await preparePostgres(options);
+  await start();
+  return { url };
+}
+
+/** The same, not started yet: `start` starts its server, also again, and resolves to the process once it answers. */
+export async function preparePostgres({ keeper, binaries, directory, port, fsync }) {
   const home = join(directory, 'postgres');
   const data = join(home, 'data');
   const user = unprivilegedUser();
@@ -37,20 +44,23 @@ export async function startPostgres({ keeper, binaries, directory, port, fsync }
     fsync: fsync ? 'on' : 'off',
   };
   const logFile = join(directory, 'postgres.log');
-  const server = await keeper.spawn({
-    ...common,
-    command: join(binaries, 'postgres'),
-    args: ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
-    logFile,
-  });
-  await waitUntilReady({
-    name: 'PostgreSQL',
-    probe: () => speaksPostgres(port),
-    timeoutMs: startTimeoutMs,
-    exited: server.exited,
-    logFile,
-  });
-  return { url: `postgres://postgres@127.0.0.1:${port}/postgres` };
+  const start = async () => {
+    const server = await keeper.spawn({
+      ...common,
+      command: join(binaries, 'postgres'),
+      args: ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+      logFile,
+    });
+    await waitUntilReady({
+      name: 'PostgreSQL',
+      probe: () => speaksPostgres(port),
+      timeoutMs: startTimeoutMs,
+      exited: server.exited,
+      logFile,
+    });
+    return server;
+  };
+  return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, start };
 }
 
 /** PostgreSQL refuses to run as root; `{}` means "as ourselves". */

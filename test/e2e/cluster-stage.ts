@@ -25,6 +25,7 @@ import {
 const AMOUNT_MINOR = 4_223n;
 const ORDER_EVERY_MS = 50;
 const PATIENCE_MS = 60_000;
+const LINES_IN_ERRORS = 40;
 /** A node that freezes is noticed after two of these. */
 const HEARTBEAT_SECONDS = 2;
 
@@ -40,6 +41,7 @@ export class ClusterStage {
   readonly #publisher: SteadyPublisher;
   readonly #receipts: Evidence['receipts'][number][] = [];
   readonly #published: PublishedOrder[] = [];
+  #worker: WorkerProcess | undefined;
   #loading: AbortController | undefined;
   #loaded: Promise<unknown> = Promise.resolve();
 
@@ -93,6 +95,7 @@ export class ClusterStage {
   async startWorker(): Promise<WorkerProcess> {
     const worker = startProcess({ owner: this.#owner, args: [cardauth, 'worker'], env: this.#environment });
     await worker.waitForLine('"msg":"ready"', { timeoutMs: PATIENCE_MS });
+    this.#worker = worker;
     return worker;
   }
 
@@ -106,11 +109,15 @@ export class ClusterStage {
   /** Resolves after so many orders more have been authorized. */
   async goOn(orders: number): Promise<void> {
     const before = await this.#authorized();
-    await waitFor(
-      `${orders} more authorizations`,
-      async () => (await this.#authorized()) >= before + orders,
-      { timeoutMs: PATIENCE_MS, intervalMs: 100 },
-    );
+    try {
+      await waitFor(
+        `${orders} more authorizations`,
+        async () => (await this.#authorized()) >= before + orders,
+        { timeoutMs: PATIENCE_MS, intervalMs: 100 },
+      );
+    } catch (cause) {
+      throw new Error(await this.#whereItStands(), { cause });
+    }
   }
 
   /** The longest time without an authorization, while there were orders all the time. */
@@ -129,9 +136,11 @@ export class ClusterStage {
     worker.kill('SIGTERM');
     const exit = await worker.exited;
     if (exit.code !== 0) throw new Error(`the worker ended with ${JSON.stringify(exit)}, not with code 0`);
-    await waitFor('downstream to have heard everything', async () => {
-      return (await this.cluster.messagesIn(this.#receiptsQueue)) === 0;
-    });
+    await waitFor(
+      'downstream to have heard everything',
+      async () => (await this.cluster.messagesIn(this.#receiptsQueue)) === 0,
+      { timeoutMs: PATIENCE_MS },
+    );
     return balance({
       published: this.#published,
       approvals: await this.gateway.approvals(),
@@ -168,6 +177,16 @@ export class ClusterStage {
         this.#receipts.push({ orderId, status, eventId: properties.messageId as string });
       },
     });
+  }
+
+  async #whereItStands(): Promise<string> {
+    const said = this.#worker?.lines.slice(-LINES_IN_ERRORS).map(({ text }) => text) ?? [];
+    return [
+      `no order goes on; ${this.#published.length} are published, ${await this.#authorized()} authorized`,
+      ...(await this.cluster.queues()).map((queue) => JSON.stringify(queue)),
+      "the worker's last lines:",
+      ...said,
+    ].join('\n');
   }
 
   async #load(signal: AbortSignal): Promise<void> {

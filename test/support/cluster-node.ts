@@ -67,11 +67,19 @@ export class ClusterNode {
   /**
    * Cuts it off from its peers, but not from its clients: under another cookie neither side accepts the other. Resolves
    * when it has paused, which a minority does under `pause_minority`: its clients are disconnected and refused.
+   *
+   * The peers stand still meanwhile, so that they lose it at once: when one has lost it and another has not yet, they
+   * see a partial partition, and pause as well.
    */
   async isolate(peers: readonly ClusterNode[]): Promise<void> {
-    await this.eval(
-      `[begin erlang:set_cookie(N, no_longer), erlang:disconnect_node(N) end || N <- ${listOf(peers)}].`,
-    );
+    for (const peer of peers) peer.freeze();
+    try {
+      await this.eval(
+        `[begin erlang:set_cookie(N, no_longer), erlang:disconnect_node(N) end || N <- ${listOf(peers)}].`,
+      );
+    } finally {
+      for (const peer of peers) peer.thaw();
+    }
     await waitFor(`${this.name} to pause`, async () => !(await speaksAmqp(this.port)), {
       timeoutMs: CHANGE_TIMEOUT_MS,
     });

@@ -2,24 +2,38 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { ClusterNode } from './cluster-node.ts';
-import { findRabbitmq, freePorts, nodeEnvironment, startEpmd, type Keeper } from './private-services.ts';
+import {
+  findRabbitmq,
+  freePorts,
+  nodeEnvironment,
+  startEpmd,
+  type Keeper,
+  type NodeEnvironment,
+} from './private-services.ts';
 import { waitFor } from './wait-for.ts';
 
 const SIZE = 3;
 /** A minority stops serving instead of going its own way: what RabbitMQ's documentation recommends for three nodes. */
 const COMMON_SETTINGS = ['cluster_partition_handling = pause_minority'];
+/**
+ * How long a node may be silent before its peers give it up, seconds. By default it is a minute, during which a node that
+ * is frozen holds up all that changes metadata anywhere in the cluster (binding a queue, for example).
+ */
+const NET_TICK_SECONDS = 8;
 const ALL_BACK_TIMEOUT_MS = 60_000;
 
 /** Of a quorum queue; `members` and `online` are lists of node names as Erlang prints them. */
 interface QueueFacts {
   readonly name: string;
   readonly messages: number;
+  readonly ready: number;
+  readonly consumers: number;
   readonly leader: string;
   readonly members: string;
   readonly online: string;
 }
 
-const COLUMNS = ['name', 'messages', 'leader', 'members', 'online'];
+const COLUMNS = ['name', 'messages', 'messages_ready', 'consumers', 'leader', 'members', 'online'];
 
 /** Three RabbitMQ nodes on this machine that form a cluster of their own. */
 export class BrokerCluster {
@@ -30,6 +44,11 @@ export class BrokerCluster {
   constructor(nodes: readonly ClusterNode[]) {
     this.nodes = nodes;
     this.urls = nodes.map(({ url }) => url).join(',');
+  }
+
+  /** Starts what is down; for the next test, after one that ended early. */
+  async restore(): Promise<void> {
+    for (const node of this.nodes) if (!node.isUp) await node.start();
   }
 
   othersThan(node: ClusterNode): ClusterNode[] {
@@ -45,8 +64,10 @@ export class BrokerCluster {
     const table = await this.#anyNode().rabbitmqctl('list_queues', '--no-table-headers', ...COLUMNS);
     const lines = table.split('\n').filter((line) => line !== '');
     return lines.map((line) => {
-      const [name = '', messages, leader = '', members = '', online = ''] = line.split('\t');
-      return { name, messages: Number(messages), leader, members, online };
+      const [name = '', messages, ready, consumers, leader = '', members = '', online = ''] =
+        line.split('\t');
+      const counts = { messages: Number(messages), ready: Number(ready), consumers: Number(consumers) };
+      return { name, ...counts, leader, members, online };
     });
   }
 
@@ -125,7 +146,7 @@ export async function startCluster(keeper: Keeper, directory: string): Promise<B
     return new ClusterNode({
       keeper,
       binaries,
-      env,
+      env: { ...env, ...impatient(env) },
       cookie,
       logFile: join(directory, `node-${index + 1}.log`),
     });
@@ -138,6 +159,10 @@ export async function startCluster(keeper: Keeper, directory: string): Promise<B
   if (running?.trim() !== String(SIZE))
     throw new Error(`the cluster has ${String(running)} nodes, not ${SIZE}`);
   return new BrokerCluster(nodes);
+}
+
+function impatient({ RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: given = '' }: NodeEnvironment): NodeEnvironment {
+  return { RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: `${given} -kernel net_ticktime ${NET_TICK_SECONDS}` };
 }
 
 function joining(founder: string): string[] {

@@ -54,6 +54,19 @@ export const { startKeeper } = (await load('services/keeper.mjs')) as { startKee
 export const { findRabbitmq } = (await load('services/find-binaries.mjs')) as {
   findRabbitmq: () => RabbitmqPrograms | undefined;
 };
+export const { findPostgres } = (await load('services/find-binaries.mjs')) as {
+  /** The folder of its programs. */
+  findPostgres: () => string | undefined;
+};
+export const { preparePostgres } = (await load('services/postgres.mjs')) as {
+  preparePostgres: (options: {
+    keeper: Keeper;
+    binaries: string;
+    directory: string;
+    port: number;
+    fsync: boolean;
+  }) => Promise<{ readonly url: string; readonly start: () => Promise<Kept> }>;
+};
 export const { freePorts } = (await load('services/free-ports.mjs')) as {
   freePorts: (count: number) => Promise<number[]>;
 };

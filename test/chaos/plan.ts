@@ -1,0 +1,100 @@
+/**
+ * What will happen in a run, decided before it begins: the same for the same number of orders and seed, as far as real
+ * processes allow (a blow waits for the one before it on the same target to be over).
+ */
+import { nextBelow, nextFraction, seededRandom, type RandomSource } from '../../src/topology/random.ts';
+
+export const WORKERS = 3;
+
+export type Blow =
+  | { readonly kind: 'worker killed'; readonly worker: number }
+  | { readonly kind: 'worker ended'; readonly worker: number }
+  | { readonly kind: 'worker frozen'; readonly worker: number; readonly forMs: number }
+  | { readonly kind: 'broker cut'; readonly worker: number }
+  | { readonly kind: 'database cut'; readonly worker: number }
+  | { readonly kind: 'database crashed'; readonly downMs: number }
+  | { readonly kind: 'leader killed'; readonly downMs: number }
+  | { readonly kind: 'node killed'; readonly node: number; readonly downMs: number }
+  | { readonly kind: 'node isolated'; readonly node: number; readonly forMs: number }
+  | { readonly kind: 'alarm'; readonly node: number; readonly forMs: number };
+
+export type BlowKind = Blow['kind'];
+
+export interface TimedBlow {
+  readonly atMs: number;
+  readonly blow: Blow;
+}
+
+export interface Plan {
+  readonly orders: number;
+  readonly seed: number;
+  /** Over how long the orders are published, and the blows fall. */
+  readonly stormMs: number;
+  readonly blows: readonly TimedBlow[];
+}
+
+/** How many orders there are for each blow of a kind: 5,000 orders see over a hundred workers killed. */
+const ORDERS_PER_BLOW: Readonly<Record<BlowKind, number>> = {
+  'worker killed': 45,
+  'worker ended': 200,
+  'worker frozen': 250,
+  'broker cut': 200,
+  'database cut': 300,
+  'database crashed': 420,
+  'leader killed': 1_700,
+  'node killed': 2_500,
+  'node isolated': 5_000,
+  alarm: 2_500,
+};
+
+/** The least of each kind, in a run of any size. */
+const LEAST: Partial<Record<BlowKind, number>> = {
+  'worker killed': 3,
+  'worker ended': 1,
+  'worker frozen': 1,
+  'broker cut': 2,
+  'database cut': 1,
+  'database crashed': 1,
+  'leader killed': 1,
+};
+
+const ORDERS_PER_SECOND = 26;
+const SHORTEST_STORM_MS = 15_000;
+
+export function planOf(orders: number, seed: number): Plan {
+  const random = seededRandom(seed);
+  const stormMs = Math.max(SHORTEST_STORM_MS, Math.round((orders / ORDERS_PER_SECOND) * 1_000));
+  const blows = (Object.keys(ORDERS_PER_BLOW) as BlowKind[]).flatMap((kind) => {
+    const times = Math.max(LEAST[kind] ?? 0, Math.round(orders / ORDERS_PER_BLOW[kind]));
+    return Array.from({ length: times }, (_, index) => ({
+      // Spread over the storm, each somewhere in its own share of it.
+      atMs: Math.round(((index + nextFraction(random)) * stormMs) / times),
+      blow: blowOf(kind, random),
+    }));
+  });
+  return { orders, seed, stormMs, blows: blows.toSorted((one, other) => one.atMs - other.atMs) };
+}
+
+function blowOf(kind: BlowKind, random: RandomSource): Blow {
+  const worker = nextBelow(random, WORKERS);
+  const node = nextBelow(random, 3);
+  switch (kind) {
+    case 'worker killed':
+    case 'worker ended':
+    case 'broker cut':
+    case 'database cut':
+      return { kind, worker };
+    case 'worker frozen':
+      // One in four is a zombie: its lease has run out when it goes on.
+      return { kind, worker, forMs: nextBelow(random, 4) === 0 ? 5_000 : 300 + nextBelow(random, 1_500) };
+    case 'database crashed':
+    case 'leader killed':
+      return { kind, downMs: nextBelow(random, 2_000) };
+    case 'node killed':
+      return { kind, node, downMs: nextBelow(random, 3_000) };
+    case 'node isolated':
+      return { kind, node, forMs: 2_000 + nextBelow(random, 3_000) };
+    case 'alarm':
+      return { kind, node, forMs: 1_500 + nextBelow(random, 1_500) };
+  }
+}

@@ -1,0 +1,50 @@
+/** Upstream: publishes the demo's orders at a steady pace, each until the broker has confirmed it, and keeps a journal. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { demoOrders, type DemoOrder } from '../../src/demo/orders.ts';
+import { openSteadyPublisher } from '../support/steady-publisher.ts';
+import { record } from './files.ts';
+
+export interface PublisherTask {
+  readonly folder: string;
+  readonly urls: string;
+  readonly queue: string;
+  readonly orders: number;
+  readonly overMs: number;
+}
+
+/** A line of journal.ndjson. */
+export interface JournalEntry {
+  /** Milliseconds since the epoch. */
+  readonly atMs: number;
+  readonly messageId: string;
+  /** undefined where the message has no usable one. */
+  readonly orderId?: string;
+  /** `confirmed`, or why not. */
+  readonly outcome: string;
+}
+
+const { folder, urls, queue, orders: count, overMs } = JSON.parse(process.argv[2] ?? '') as PublisherTask;
+const orders = demoOrders(count);
+const orderIds = new Map(orders.map(({ messageId, orderId }) => [messageId, orderId]));
+const publisher = openSteadyPublisher({
+  urls,
+  queue,
+  onAttempt: ({ messageId, outcome }) => {
+    const orderId = orderIds.get(messageId);
+    record(folder, 'journal', { atMs: Date.now(), messageId, orderId, outcome });
+  },
+});
+
+const startedAtMs = performance.now();
+const publishing: Promise<void>[] = [];
+for (const [index, order] of orders.entries()) {
+  const dueInMs = startedAtMs + (index * overMs) / count - performance.now();
+  if (dueInMs > 1) await sleep(dueInMs);
+  publishing.push(publish(order));
+}
+await Promise.all(publishing);
+await publisher.close();
+
+function publish({ body, messageId }: DemoOrder): Promise<void> {
+  return publisher.publish({ body: Buffer.from(body), messageId });
+}

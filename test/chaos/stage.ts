@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { migrateUp } from '../../src/adapters/postgres/migrate.ts';
+import { startCluster, type BrokerCluster } from '../support/cluster.ts';
+import { freePorts, type Keeper, type Kept } from '../support/private-services.ts';
+import { silent } from '../support/silent-log.ts';
+import { cardauth } from '../support/worker-process.ts';
+import { WORKERS, type Plan } from './plan.ts';
+import { PrivateDatabase } from './private-database.ts';
+import type { PublisherTask } from './publisher-process.ts';
+import type { ReceiverTask } from './receiver-process.ts';
+import type { SimulatorTask } from './simulator-process.ts';
+import { SupervisedWorker } from './supervised-worker.ts';
+import { openWireLog, type WireLog } from './wire-watch.ts';
+
+export const ORDERS_QUEUE = 'orders';
+export const PARKED_QUEUE = 'cardauth.parked';
+export const RECEIPTS_QUEUE = 'receipts';
+const EXCHANGE = 'orders.processed';
+const RETRY_LEVELS_MS = [300, 1_000, 3_000];
+/** Everything that workers put messages of orders on, and where nothing may be left in the end. */
+export const WORK_QUEUES = [ORDERS_QUEUE, ...RETRY_LEVELS_MS.map((ms) => `cardauth.retry.${ms}`)];
+
+/** Real and private, each a process of its own: three broker nodes, a database, a gateway, upstream, downstream, workers. */
+export interface Stage {
+  readonly folder: string;
+  readonly cluster: BrokerCluster;
+  readonly database: PrivateDatabase;
+  readonly gatewayUrl: string;
+  readonly simulator: Kept;
+  readonly receiver: Kept;
+  readonly workers: readonly SupervisedWorker[];
+  readonly wire: WireLog;
+  /** What must appear in nothing that is printed, stored or published, by name. */
+  readonly secrets: Readonly<Record<string, string>>;
+  startPublisher(): Promise<Kept>;
+}
+
+export async function setUp(
+  keeper: Keeper,
+  directory: string,
+  folder: string,
+  plan: Plan,
+  program: string = cardauth,
+): Promise<Stage> {
+  mkdirSync(folder, { recursive: true });
+  const [cluster, database] = await Promise.all([
+    startCluster(keeper, directory),
+    PrivateDatabase.start(keeper, directory),
+  ]);
+  await migrateUp({ url: database.url, log: silent });
+
+  const [port = 0] = await freePorts(1);
+  const process = processStarter(keeper, folder);
+  const urls = cluster.nodes.map(({ url }) => `${url}?heartbeat=3`).join(',');
+  const simulator = await process('simulator', { folder, port, seed: plan.seed } satisfies SimulatorTask);
+  const receiver = await process('receiver', {
+    folder,
+    urls,
+    queue: RECEIPTS_QUEUE,
+    exchange: EXCHANGE,
+  } satisfies ReceiverTask);
+
+  const secrets = {
+    'API key': `sk_test_${randomBytes(12).toString('hex')}`,
+    'fingerprint key': randomBytes(16).toString('hex'),
+    'card key': randomBytes(32).toString('base64url'),
+  };
+  const environment = { ...workerEnvironment(secrets), CARDAUTH_GATEWAY_URL: `http://127.0.0.1:${port}` };
+  const wire = openWireLog(folder);
+  const workers = await Promise.all(
+    Array.from({ length: WORKERS }, (_, number) =>
+      SupervisedWorker.behindProxies(
+        { keeper, folder, number, program, environment },
+        { cluster, databaseUrl: database.url, wire },
+      ),
+    ),
+  );
+  return {
+    folder,
+    cluster,
+    database,
+    gatewayUrl: environment.CARDAUTH_GATEWAY_URL,
+    simulator,
+    receiver,
+    workers,
+    wire,
+    secrets,
+    startPublisher: () => {
+      const { orders, stormMs: overMs } = plan;
+      const task: PublisherTask = { folder, urls, queue: ORDERS_QUEUE, orders, overMs };
+      return process('publisher', task);
+    },
+  };
+}
+
+/** Short waits, so that what takes days in production takes seconds here; they nest as the real ones do. */
+function workerEnvironment(secrets: Record<'API key' | 'fingerprint key' | 'card key', string>) {
+  return {
+    CARDAUTH_BROKER_DECLARE: 'assert',
+    CARDAUTH_ORDERS_QUEUE: ORDERS_QUEUE,
+    CARDAUTH_NOTIFICATIONS_EXCHANGE: EXCHANGE,
+    CARDAUTH_GATEWAY_API_KEY: secrets['API key'],
+    CARDAUTH_FINGERPRINT_KEY: secrets['fingerprint key'],
+    CARDAUTH_CARD_KEY: JSON.stringify({ kty: 'oct', k: secrets['card key'] }),
+    CARDAUTH_GATEWAY_TIMEOUT_MS: '1200',
+    CARDAUTH_LEASE_MS: '4000',
+    CARDAUTH_MESSAGE_TIMEOUT_MS: '6000',
+    CARDAUTH_DRAIN_MS: '4000',
+    CARDAUTH_MAX_ATTEMPTS: '20',
+    CARDAUTH_MAX_SPOUT_PENDING: '100',
+    CARDAUTH_RETRY_LEVELS_MS: RETRY_LEVELS_MS.join(','),
+    CARDAUTH_INQUIRY_WAITS_MS: '1000,2000,3000,5000,8000',
+    CARDAUTH_HTTP_PORT: '0',
+    LOG_LEVEL: 'info',
+  };
+}
+
+/** Starts `<name>-process` beside this file. */
+function processStarter(keeper: Keeper, folder: string) {
+  return (name: string, task: object): Promise<Kept> => {
+    const program = fileURLToPath(new URL(`${name}-process.js`, import.meta.url));
+    return keeper.spawn({
+      command: process.execPath,
+      args: ['--enable-source-maps', program, JSON.stringify(task)],
+      env: process.env,
+      cwd: folder,
+      logFile: join(folder, `${name}.log`),
+      stopSignals: ['SIGKILL'],
+    });
+  };
+}
