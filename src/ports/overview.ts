@@ -13,8 +13,8 @@ export interface Unfinished {
   readonly byStatus: Readonly<Partial<Record<OrderStatus, UnfinishedOrders>>>;
   /** Messages that wait for a person. */
   readonly parked: number;
-  /** Retry copies that did not come back in time; undefined: nothing keeps book of them in this version. */
-  readonly overdueRetries: number | undefined;
+  /** Retry copies that did not come back in time. */
+  readonly overdueRetries: number;
 }
 
 export interface UnfinishedOrders {

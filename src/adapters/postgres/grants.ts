@@ -12,7 +12,7 @@ export interface RoleNames {
   readonly operator?: string | undefined;
 }
 
-/** Rights on each table of schema cardauth; a table that is not named here is nobody's but the owner's. */
+/** Rights on each table of schema cardauth, none where the text is empty; a table that is not named here is nobody's but the owner's. */
 export const TABLE_RIGHTS: Readonly<Record<string, { readonly worker: string; readonly operator: string }>> =
   {
     schema_migrations: { worker: 'select', operator: 'select' },
@@ -24,6 +24,9 @@ export const TABLE_RIGHTS: Readonly<Record<string, { readonly worker: string; re
     audit_log: { worker: 'insert', operator: 'select, insert' },
     intake_control: { worker: 'select', operator: 'select, update' },
     workers: { worker: 'select, insert, update, delete', operator: 'select' },
+    retry_ledger: { worker: 'select, insert, update, delete', operator: 'select' },
+    reconciliation_runs: { worker: '', operator: 'select, insert' },
+    reconciliation_differences: { worker: '', operator: 'select, insert' },
   };
 
 /** Sequences of identity columns need no right of their own. */
@@ -51,9 +54,9 @@ function statementsFor(kind: 'worker' | 'operator', name: string): string[] {
     `revoke all on schema cardauth from ${role}`,
     `grant usage on schema cardauth to ${role}`,
     ...SEQUENCES.map((sequence) => `grant usage on sequence cardauth.${sequence} to ${role}`),
-    ...Object.entries(TABLE_RIGHTS).map(
-      ([table, rights]) => `grant ${rights[kind]} on cardauth.${table} to ${role}`,
-    ),
+    ...Object.entries(TABLE_RIGHTS)
+      .filter(([, rights]) => rights[kind] !== '')
+      .map(([table, rights]) => `grant ${rights[kind]} on cardauth.${table} to ${role}`),
   ];
 }
 

@@ -8,6 +8,7 @@
 import type { OrderStatus } from '../../domain/order-states.ts';
 import type { BookFigures, Overview, Unfinished, UnfinishedOrders } from '../../ports/overview.ts';
 import type { Database } from './connection.ts';
+import { overdueRetries } from './retry-ledger.ts';
 
 export function createOverview(database: Database): Overview {
   return {
@@ -46,11 +47,12 @@ interface UnfinishedRow {
 async function unfinished(database: Database): Promise<Unfinished> {
   const rows = await database.query<UnfinishedRow>(UNFINISHED, []);
   const [parked] = await database.query<{ count: number }>(PARKED, []);
+  const overdue = await overdueRetries(database, 1);
   const byStatus: Partial<Record<OrderStatus, UnfinishedOrders>> = {};
   for (const { status, count, order_id: orderId, age_ms: ageMs } of rows) {
     byStatus[status] = { count, oldest: { orderId, ageMs: Math.max(0, Math.round(ageMs)) } };
   }
-  return { byStatus, parked: parked?.count ?? 0, overdueRetries: undefined };
+  return { byStatus, parked: parked?.count ?? 0, overdueRetries: overdue.count };
 }
 
 // An approved attempt of any generation counts: a later generation of an approved order must not exist.

@@ -12,7 +12,7 @@
 import type { Log } from '../../ports/log.ts';
 import type { OverdueCopy, OverdueRetries, RetryLedger, SentCopy } from '../../ports/retry-ledger.ts';
 import type { Clock, Timer } from '../../topology/clock.ts';
-import { Database, POINT_ACCESS_SETTINGS } from './connection.ts';
+import { Database, POINT_ACCESS_SETTINGS, type Queryable } from './connection.ts';
 import { asMs } from './rows.ts';
 import { storable } from './storable-text.ts';
 
@@ -85,9 +85,8 @@ export class PostgresRetryLedger implements RetryLedger, OverdueRetries {
     else this.#note(copyId, 'returned');
   }
 
-  async overdue(limit: number): ReturnType<OverdueRetries['overdue']> {
-    const rows = await this.#database.query<OverdueRow>(OVERDUE, [limit]);
-    return { count: Number(rows[0]?.count ?? 0), oldest: rows.map(overdueCopy) };
+  overdue(limit: number): ReturnType<OverdueRetries['overdue']> {
+    return overdueRetries(this.#database, limit);
   }
 
   /** Writes what can be written at once, and disconnects. A second call waits for the first one. */
@@ -190,6 +189,14 @@ export class PostgresRetryLedger implements RetryLedger, OverdueRetries {
       'retry copies are overdue: they wait on the orders queue behind others, or are stuck on a delay queue',
     );
   }
+}
+
+export async function overdueRetries(
+  database: Queryable,
+  limit: number,
+): ReturnType<OverdueRetries['overdue']> {
+  const rows = await database.query<OverdueRow>(OVERDUE, [limit]);
+  return { count: Number(rows[0]?.count ?? 0), oldest: rows.map(overdueCopy) };
 }
 
 // --- statements --------------------------------------------------------------------------------------------------
