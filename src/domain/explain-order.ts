@@ -43,7 +43,9 @@ function whatHappened({ order, verdict, seenAtMs }: ExplainedOrder): string {
     case 'nothing-known':
       return 'was never taken in, so nothing was charged for it';
     case 'not-sent':
-      return `was taken in on ${seen} and has not reached the payment gateway, so nothing was charged`;
+      return order !== undefined && order.generation > 1
+        ? `is opened for try ${order.generation}, which has not reached the payment gateway, so nothing is held`
+        : `was taken in on ${seen} and has not reached the payment gateway, so nothing was charged`;
     case 'in-flight':
       return 'is being authorized by a worker right now';
     case 'unknown':

@@ -41,6 +41,15 @@ describe('an order in one sentence', () => {
     assert.equal(sentence, 'Order 1234 was never taken in, so nothing was charged for it; next, its message is to come, and it is charged once.'); // prettier-ignore
   });
 
+  test('an order that was opened again was sent before: only of this try it is said that it was not', () => {
+    const again: StoredOrder = {
+      ...orderAfter(claimed(SELF), answered('unavailable')),
+      generation: 2,
+      attempt: undefined,
+    };
+    assert.match(explainOrder(about(again)), /is opened for try 2, which has not reached the payment gateway, so nothing is held; /); // prettier-ignore
+  });
+
   test('a message that waits for a person, and alarms, are said', () => {
     const parked = { sinceMs: START_MS, reason: 'replays_exhausted', isUpstreamsFault: false };
     const order = orderAfter(claimed(SELF), answered('unavailable'));
