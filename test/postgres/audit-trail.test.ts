@@ -7,6 +7,7 @@ import { Database } from '../../src/adapters/postgres/connection.ts';
 import type { OperatorCommand } from '../../src/domain/audit.ts';
 import { claim, newTerms, outcome } from '../conformance/order-book.ts';
 import type { TestDatabase } from '../support/services.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { migratedDatabase, openBook, quietLog } from './test-book.ts';
 
 let ids = 0;
@@ -185,6 +186,26 @@ describe('a fact that an operator brings', () => {
     const { actions } = await trail.list({ subject: `order:${terms.orderId}`, limit: 10 });
     assert.equal(actions.length, 1);
     assert.deepEqual(actions[0]?.before?.['status'], 'ready-to-ship');
+  });
+
+  it('finds out when the same command is just being carried out by somebody else', async (t) => {
+    const book = await openBook(database.url);
+    const other = new pg.Client(database.url);
+    await other.connect();
+    t.after(() => Promise.all([book.close({ deadlineMs: 1_000 }), other.end()]));
+    const { terms } = await claim(book);
+    await outcome(book, terms, 1, { kind: 'approved', reference: `ref-${terms.orderId}` });
+    const command = newCommand();
+    await other.query('begin');
+    await other.query(
+      `insert into cardauth.audit_log (command_id, actor, action, reason, subject) values ($1, 'a', 'test', 'r', $2)`,
+      [command.commandId, `order:${terms.orderId}`],
+    );
+    const applying = book.apply(terms.orderId, { kind: 'claim', terms }, command);
+    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    await waitFor('the book to wait', async () => ((await other.query(waiting)).rowCount ?? 0) > 0);
+    await other.query('commit');
+    assert.equal((await applying).isRepeated, true);
   });
 
   it('does not disturb the facts it shares a commit with', async (t) => {
