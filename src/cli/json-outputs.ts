@@ -16,6 +16,7 @@
  * where there are pages. Fields are only ever added, so the schemas allow more than they name.
  */
 import type * as z from 'zod';
+import type { DeepReadonly } from '../ops/deep-readonly.ts';
 import type { Terminal } from './terminal.ts';
 
 /** `document`: one JSON value; `lines`: NDJSON, one value a line. */
@@ -25,16 +26,30 @@ export interface JsonOutput {
 }
 
 export const jsonOutputs = {
-  'audit list': document(async () => (await import('./json/audit.ts')).auditPage),
+  'audit list': document(async () => (await import('../ops/list-audit.ts')).auditPage),
+  'breaker show': document(async () => (await import('../ops/status-view.ts')).workerValves),
   'config show': document(async () => (await import('./json/config.ts')).shownSettings),
   demo: document(async () => (await import('./json/demo.ts')).demoResult),
+  doctor: document(async () => (await import('../ops/doctor.ts')).doctorReport),
   'migrate status': document(async () => (await import('./json/migrate.ts')).migrationStatus),
   'migrate up': document(async () => (await import('./json/migrate.ts')).migrationsApplied),
+  'notifications list': document(
+    async () => (await import('../ops/resend-notifications.ts')).unannouncedPage,
+  ),
+  'notifications resend': lines(async () => (await import('../ops/operated-order.ts')).operatedOrder),
   'orders explain': document(async () => (await import('../ops/explain-order.ts')).orderExplanation),
   'orders list': document(async () => (await import('../ops/list-orders.ts')).orderList),
   'orders publish': document(async () => (await import('./json/orders.ts')).publishSummary),
+  'orders reopen': lines(async () => (await import('../ops/operated-order.ts')).operatedOrder),
   'orders show': document(async () => (await import('../ops/show-order.ts')).orderView),
   'orders validate': document(async () => (await import('../ops/validate-orders.ts')).validationReport),
+  pause: document(async () => (await import('../ops/status-view.ts')).intakeChange),
+  reconcile: document(async () => (await import('../ops/reconcile/run.ts')).reconciliation),
+  resume: document(async () => (await import('../ops/status-view.ts')).intakeChange),
+  // One line, and with --watch one after the other.
+  status: lines(async () => (await import('../ops/status-view.ts')).statusView),
+  'unknown list': document(async () => (await import('../ops/list-unknown.ts')).unknownPage),
+  'unknown resolve': lines(async () => (await import('../ops/operated-order.ts')).operatedOrder),
 } satisfies Readonly<Record<string, JsonOutput>>;
 
 export type JsonOutputName = keyof typeof jsonOutputs;
@@ -57,8 +72,10 @@ export function printJson<Name extends JsonOutputName>(
   terminal.out(`${JSON.stringify(value)}\n`);
 }
 
-type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T;
-
 function document<Schema extends z.ZodType>(schema: () => Promise<Schema>) {
   return { form: 'document', schema } as const;
+}
+
+function lines<Schema extends z.ZodType>(schema: () => Promise<Schema>) {
+  return { form: 'lines', schema } as const;
 }

@@ -2,12 +2,14 @@
 import type { OperatedOrder } from '../ops/operated-order.ts';
 import type { CommandContext } from './context.ts';
 import { CommandError, exitCodes, isUnreachable } from './exit-codes.ts';
+import { printJson } from './json-outputs.ts';
 import type { MoneyParts } from './money-parts.ts';
 
 /** Orders worked on at once. */
 const LANES = 8;
 
 export interface OperateOptions {
+  readonly command: 'notifications resend' | 'orders reopen' | 'unknown resolve';
   readonly json?: true | undefined;
   readonly isDryRun: boolean;
   /** Told at the end of a dry run that would have done something, e.g. `settled`. */
@@ -38,14 +40,14 @@ export async function operateOnOrders(
       try {
         const outcome = await operateOn(orderId);
         counts[outcome.result] += 1;
-        context.terminal.out(options.json === true ? `${JSON.stringify(outcome)}\n` : lineOf(outcome));
+        printOutcome(context, options, outcome);
       } catch (error) {
         if (error instanceof Error && isUnreachable(error)) {
           unreachable ??= error;
           return;
         }
         counts.failed += 1;
-        context.terminal.out(failureLine(orderId, error, options.json === true));
+        printOutcome(context, options, failure(orderId, error));
       }
     }
   };
@@ -80,15 +82,20 @@ function summary(
     : line;
 }
 
-function lineOf({ orderId, result, status, explanation }: OperatedOrder): string {
-  return `${orderId}  ${result}  ${status ?? '-'}  ${explanation}\n`;
+function printOutcome(
+  { terminal }: CommandContext,
+  { command, json }: OperateOptions,
+  outcome: OperatedOrder,
+): void {
+  const { explanation, orderId, result, status } = outcome;
+  if (json === true) printJson(terminal, command, outcome);
+  else terminal.out(`${orderId}  ${result}  ${status ?? '-'}  ${explanation}\n`);
 }
 
-function failureLine(orderId: string, error: unknown, asJson: boolean): string {
+function failure(orderId: string, error: unknown): OperatedOrder {
   const explanation = error instanceof Error ? error.message : 'something that is no Error was thrown';
   const none = { status: null, generation: null, gatewayReference: null };
-  const outcome: OperatedOrder = { orderId, result: 'failed', ...none, explanation };
-  return asJson ? `${JSON.stringify(outcome)}\n` : lineOf(outcome);
+  return { orderId, result: 'failed', ...none, explanation };
 }
 
 const MOST_ORDERS = 10_000;

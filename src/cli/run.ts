@@ -53,20 +53,21 @@ export function createProgram(context: CommandContext, version: string): Command
       },
     })
     .addHelpText('after', HELP_END);
+  // In the order in which --help and the README list them.
   addWorkerCommand(program, context);
   addMigrateCommand(program, context);
-  addOrdersCommand(program, context);
+  addDoctorCommand(program, context);
   addStatusCommand(program, context);
-  addPauseCommand(program, context);
-  addResumeCommand(program, context);
-  addBreakerCommand(program, context);
+  addOrdersCommand(program, context);
   addUnknownCommand(program, context);
   addNotificationsCommand(program, context);
   addReconcileCommand(program, context);
-  addAuditCommand(program, context);
+  addPauseCommand(program, context);
+  addResumeCommand(program, context);
+  addBreakerCommand(program, context);
   addConfigCommand(program, context);
+  addAuditCommand(program, context);
   addSchemaCommand(program, context);
-  addDoctorCommand(program, context);
   addSimulatorCommand(program, context);
   addDemoCommand(program, context);
   addCompletionCommand(program, context);

@@ -1,5 +1,5 @@
 /** The status as people read it: the oldest unprocessed order first. */
-import type { QueueView, StatusView, WorkerView } from '../ops/status.ts';
+import type { QueueView, StatusView, WorkerView } from '../ops/status-view.ts';
 
 export function statusScreen(status: StatusView): string {
   const { alerts, missing, queues, workers } = status;

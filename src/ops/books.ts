@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import type { BookFigures } from '../ports/overview.ts';
 
 /**
@@ -9,25 +10,23 @@ import type { BookFigures } from '../ports/overview.ts';
  * `received`, `denied`, ... are counted in the orders, `ready` and `approved` in their authorizations: money that no
  * order knows of, and orders that ship without money, tear a hole.
  */
-export interface BooksView {
-  readonly since: string;
-  readonly received: number;
-  /** By their approved authorization. */
-  readonly ready: number;
-  readonly denied: number;
-  /** Handed to a person: orders in review. Messages that were never admitted are not among the received. */
-  readonly parked: number;
-  readonly unknown: number;
-  readonly inFlight: number;
-  readonly approved: number;
-  readonly notified: number;
-  readonly toBeNotified: number;
-  readonly balanced: boolean;
-  /** What does not fit; null: everything does. */
-  readonly because: string | null;
-}
+export const booksView = z.object({
+  since: z.iso.datetime(),
+  received: z.int(),
+  ready: z.int().describe('by their approved authorization'),
+  denied: z.int(),
+  parked: z.int().describe('orders in review; messages that were never admitted are not among the received'),
+  unknown: z.int(),
+  inFlight: z.int(),
+  approved: z.int(),
+  notified: z.int(),
+  toBeNotified: z.int(),
+  balanced: z.boolean(),
+  because: z.string().nullable().describe('what does not fit; null: everything does'),
+});
+export type BooksView = Readonly<z.infer<typeof booksView>>;
 
-export function booksView(figures: BookFigures, sinceMs: number): BooksView {
+export function viewOfBooks(figures: BookFigures, sinceMs: number): BooksView {
   const { approved, approvedNotified, approvedToBeNotified, byStatus, received } = figures;
   const sides = {
     received,
@@ -56,15 +55,18 @@ function discrepancy(sides: Sides, contradictory: number): string | null {
   return null;
 }
 
-/** Shares of 1, of the orders that the gateway was asked about and that are decided; null: there are none. */
-export interface RateView {
-  /** Approved by the first request. */
-  readonly firstAttempt: number | null;
-  readonly eventual: number | null;
-}
+export const rateView = z
+  .object({
+    firstAttempt: z.number().nullable().describe('approved by the first request'),
+    eventual: z.number().nullable(),
+  })
+  .describe(
+    'shares of 1, of the orders that the gateway was asked about and that are decided; null: there are none',
+  );
+export type RateView = Readonly<z.infer<typeof rateView>>;
 
 /** An order that needed more than one claim was not approved on its first: it counts as asked, and not as approved. */
-export function rateView(figures: BookFigures): RateView {
+export function viewOfRate(figures: BookFigures): RateView {
   return {
     firstAttempt: share(figures.askedOnceApproved, figures.asked),
     eventual: share(figures.askedApproved, figures.asked),

@@ -1,26 +1,28 @@
+import * as z from 'zod';
 import type { Examination, Finding, FindingStatus } from '../ports/examination.ts';
+import type { DeepReadonly } from './deep-readonly.ts';
 
-/**
- * What `cardauth doctor --json` prints; fields are only ever added, and so are checks.
- *
- * - `status`: the worst of the findings; `skipped` counts as `ok`
- * - `unreachable`: the areas that could not be reached at all
- * - `findings`: in the order of their areas; `remedy` is null where there is nothing to do
- */
-export interface DoctorReport {
-  readonly status: 'ok' | 'warning' | 'error';
-  readonly unreachable: readonly string[];
-  readonly counts: Readonly<Record<FindingStatus, number>>;
-  readonly findings: readonly FindingView[];
-}
+const count = z.int().nonnegative();
 
-export interface FindingView {
-  readonly area: string;
-  readonly check: string;
-  readonly status: FindingStatus;
-  readonly what: string;
-  readonly remedy: string | null;
-}
+const findingView = z.object({
+  area: z.string(),
+  check: z.string().describe('stable, such as broker.alarms; checks are added'),
+  status: z.enum(['ok', 'skipped', 'warning', 'error']).describe('skipped: it could not be looked at'),
+  what: z.string().describe('what was found, in one line'),
+  remedy: z.string().nullable().describe('what to do; null: nothing'),
+});
+export type FindingView = Readonly<z.infer<typeof findingView>>;
+
+/** What `cardauth doctor --json` prints. */
+export const doctorReport = z
+  .object({
+    status: z.enum(['ok', 'warning', 'error']).describe('the worst of the findings; skipped counts as ok'),
+    unreachable: z.array(z.string()).describe('the areas that could not be reached at all'),
+    counts: z.object({ ok: count, warning: count, error: count, skipped: count }),
+    findings: z.array(findingView).describe('in the order of their areas'),
+  })
+  .describe('whether everything a worker depends on is as it has to be');
+export type DoctorReport = DeepReadonly<z.infer<typeof doctorReport>>;
 
 /** Runs all examinations at once. One that breaks is an error in the report and does not spoil the others. */
 export async function examineAll(examinations: readonly Examination[]): Promise<DoctorReport> {

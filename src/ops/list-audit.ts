@@ -1,25 +1,30 @@
-import type { AuditedState } from '../domain/audit.ts';
+import * as z from 'zod';
 import type { AuditFilter, AuditTrail } from '../ports/audit-trail.ts';
+import type { DeepReadonly } from './deep-readonly.ts';
 
-/** A page of operators' actions as `cardauth audit list --json` prints it; fields are only ever added. */
-export interface AuditPageView {
-  /** The latest first. */
-  readonly actions: readonly AuditedActionView[];
-  /** For `--before`; null: there are no more. */
-  readonly next: string | null;
-}
+const state = z.record(z.string(), z.unknown()).nullable();
 
-export interface AuditedActionView {
-  readonly id: string;
-  readonly at: string;
-  readonly actor: string;
-  readonly action: string;
-  readonly subject: string;
-  readonly reason: string;
-  readonly commandId: string;
-  readonly before: AuditedState | null;
-  readonly after: AuditedState | null;
-}
+const auditedAction = z.object({
+  id: z.string(),
+  at: z.iso.datetime(),
+  actor: z.string(),
+  action: z.string(),
+  subject: z.string().describe('what it was done to: order:1234, intake, parked:17'),
+  reason: z.string(),
+  commandId: z.string(),
+  before: state,
+  after: state,
+});
+export type AuditedActionView = DeepReadonly<z.infer<typeof auditedAction>>;
+
+/** What `cardauth audit list --json` prints. */
+export const auditPage = z
+  .object({
+    actions: z.array(auditedAction),
+    next: z.string().nullable().describe('for --before; null: there are no more'),
+  })
+  .describe('what operators did, the latest first');
+export type AuditPageView = DeepReadonly<z.infer<typeof auditPage>>;
 
 export async function listAudit(trail: AuditTrail, filter: AuditFilter): Promise<AuditPageView> {
   const { actions, next } = await trail.list(filter);

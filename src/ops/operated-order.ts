@@ -18,7 +18,7 @@ export const operatedOrder = z
     gatewayReference: z.string().nullable(),
     explanation: z.string(),
   })
-  .describe('what became of an order');
+  .describe('what became of one of the orders that were named');
 
 export type OperatedOrder = z.infer<typeof operatedOrder>;
 

@@ -6,54 +6,8 @@ import type { IntakeControl, IntakeState } from '../ports/intake-control.ts';
 import type { BookFigures, Overview, Unfinished } from '../ports/overview.ts';
 import type { QueueDepth, QueueDepths } from '../ports/queue-depths.ts';
 import type { WorkerRecord, WorkerReports } from '../ports/worker-reports.ts';
-import { booksView, rateView, type BooksView, type RateView } from './books.ts';
-
-/** As `cardauth status --json` prints it; fields are only ever added. null: not known, see `missing`. */
-export interface StatusView {
-  readonly at: string;
-  /** The order that is unfinished for the longest time and waits for no person. */
-  readonly oldest: { readonly orderId: string; readonly status: string; readonly ageMs: number } | null;
-  readonly queues: readonly QueueView[] | null;
-  /** Over all living workers; their in-flight orders are the unacked messages of the orders queue. */
-  readonly inFlight: number | null;
-  readonly ordersPerSecond: number | null;
-  readonly authorizationRate: RateView | null;
-  readonly unknown: number | null;
-  readonly review: number | null;
-  readonly parked: number | null;
-  /** Decided and not announced yet. */
-  readonly unannounced: number | null;
-  readonly overdueRetries: number | null;
-  readonly books: BooksView | null;
-  readonly intake: IntakeView | null;
-  readonly workers: readonly WorkerView[] | null;
-  /** One line each: what a person should look at. */
-  readonly alerts: readonly string[];
-  /** One line each: what could not be asked. */
-  readonly missing: readonly string[];
-}
-
-export interface QueueView {
-  readonly role: string;
-  readonly queue: string;
-  readonly ready: number | null;
-  readonly consumers: number | null;
-  readonly problem: string | null;
-}
-
-export interface IntakeView {
-  readonly paused: boolean;
-  /** Who changed it last; null: nobody ever did. */
-  readonly by: string | null;
-  readonly since: string | null;
-  readonly reason: string | null;
-}
-
-export interface WorkerView extends Omit<WorkerRecord, 'report' | 'seenAtMs' | 'startedAtMs'> {
-  readonly startedAt: string;
-  readonly seenAt: string;
-  readonly report: WorkerRecord['report'];
-}
+import { viewOfBooks, viewOfRate, type BooksView, type RateView } from './books.ts';
+import type { IntakeView, QueueView, StatusView, WorkerView } from './status-view.ts';
 
 export interface StatusSources {
   readonly intake: IntakeControl;
@@ -90,11 +44,11 @@ export function statusReader(sources: StatusSources, booksOverMs: number): () =>
     ]);
     const found = database.found;
     const parts = {
-      intake: found && intakeView(found.intake),
+      intake: found && viewOfIntake(found.intake),
       workers: found?.workers,
       unfinished: found?.unfinished,
-      books: found && booksView(found.books.figures, found.books.sinceMs),
-      rate: found && rateView(found.books.figures),
+      books: found && viewOfBooks(found.books.figures, found.books.sinceMs),
+      rate: found && viewOfRate(found.books.figures),
       queues: queues.found,
     };
     return { ...viewOf(parts, nowMs), missing: [...database.missing, ...queues.missing] };
@@ -128,7 +82,7 @@ function viewOf(parts: Parts, nowMs: number): Omit<StatusView, 'missing'> {
   return {
     at: isoTime(nowMs),
     oldest: oldestOf(unfinished),
-    queues: queues?.map(queueView) ?? null,
+    queues: queues?.map(viewOfQueue) ?? null,
     inFlight: sumOf(living, ({ report }) => report.inFlight),
     ordersPerSecond: sumOf(living, ({ report }) => report.ordersPerSecond),
     authorizationRate: rate ?? null,
@@ -139,7 +93,7 @@ function viewOf(parts: Parts, nowMs: number): Omit<StatusView, 'missing'> {
     overdueRetries: unfinished?.overdueRetries ?? null,
     books: books ?? null,
     intake: intake ?? null,
-    workers: workers?.map(workerView) ?? null,
+    workers: workers?.map(viewOfWorker) ?? null,
     alerts: alertsOf(parts),
   };
 }
@@ -172,7 +126,7 @@ function alertsOf({ books, intake, queues, workers }: Parts): string[] {
   return alerts;
 }
 
-export function intakeView({ isPaused, last }: IntakeState): IntakeView {
+export function viewOfIntake({ isPaused, last }: IntakeState): IntakeView {
   return {
     paused: isPaused,
     by: last?.actor ?? null,
@@ -185,11 +139,11 @@ export function pausedText({ by, reason, since }: IntakeView): string {
   return `the intake is paused by ${by ?? 'somebody'} since ${since ?? 'some time'}: ${reason ?? ''}`;
 }
 
-function queueView({ consumers, problem, queue, ready, role }: QueueDepth): QueueView {
+function viewOfQueue({ consumers, problem, queue, ready, role }: QueueDepth): QueueView {
   return { role, queue, ready: ready ?? null, consumers: consumers ?? null, problem: problem ?? null };
 }
 
-function workerView({ seenAtMs, startedAtMs, ...worker }: WorkerRecord): WorkerView {
+function viewOfWorker({ seenAtMs, startedAtMs, ...worker }: WorkerRecord): WorkerView {
   return { ...worker, startedAt: isoTime(startedAtMs), seenAt: isoTime(seenAtMs) };
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 
-import type { StatusView } from '../../src/ops/status.ts';
+import type { StatusView } from '../../src/ops/status-view.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { runCli, startCli, type CliResult } from './run-cli.ts';
 import { freePort, newOrderId, openStage, orderJson, suiteOwner, type Stage } from './stage.ts';

@@ -2,6 +2,7 @@ import { InvalidArgumentError } from 'commander';
 import type { AuditedActionView, AuditPageView } from '../../ops/list-audit.ts';
 import { addConfigOptions, configFor, type ConfigOptions } from '../configuration.ts';
 import type { AddCommand } from '../context.ts';
+import { printJson } from '../json-outputs.ts';
 import { countUpTo, timeOf } from '../limits.ts';
 
 interface ListFlags extends ConfigOptions {
@@ -41,7 +42,8 @@ export const addAuditCommand: AddCommand = (program, context) => {
         const { actor, action, subject, since, before, limit } = options;
         const filter = { actor, action, subject, sinceMs: since, beforeId: before, limit };
         const page = await listAudit(trail, filter);
-        context.terminal.out(options.json === true ? `${JSON.stringify(page)}\n` : pageText(page));
+        if (options.json === true) printJson(context.terminal, 'audit list', page);
+        else context.terminal.out(pageText(page));
         if (options.json !== true && page.next !== null)
           context.terminal.err(`there are more: --before ${page.next}\n`);
       } finally {

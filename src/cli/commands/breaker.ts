@@ -1,6 +1,7 @@
 import type { WorkerRecord } from '../../ports/worker-reports.ts';
 import { addConfigOptions, configFor, type ConfigOptions } from '../configuration.ts';
 import type { AddCommand } from '../context.ts';
+import { printJson } from '../json-outputs.ts';
 
 type ShowFlags = ConfigOptions & { readonly json?: true };
 
@@ -20,7 +21,8 @@ export const addBreakerCommand: AddCommand = (program, context) => {
       const fleet = (await open())(config);
       try {
         const valves = (await fleet.workers.list()).filter(({ isAlive }) => isAlive).flatMap(valvesOf);
-        context.terminal.out(options.json === true ? `${JSON.stringify(valves)}\n` : valvesText(valves));
+        if (options.json === true) printJson(context.terminal, 'breaker show', valves);
+        else context.terminal.out(valvesText(valves));
       } finally {
         await fleet.close();
       }

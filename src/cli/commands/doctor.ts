@@ -2,6 +2,7 @@ import type { DoctorReport, FindingView } from '../../ops/doctor.ts';
 import { addConfigOptions, configSources, type ConfigOptions } from '../configuration.ts';
 import type { AddCommand, CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { printJson } from '../json-outputs.ts';
 
 type DoctorFlags = ConfigOptions & { readonly json?: true; readonly strict?: true };
 
@@ -28,7 +29,8 @@ export const addDoctorCommand: AddCommand = (program, context) => {
     .action(async (options: DoctorFlags) => {
       const report = await examined(context, options);
       context.terminal.clearProgress();
-      context.terminal.out(options.json === true ? `${JSON.stringify(report)}\n` : reportText(report));
+      if (options.json === true) printJson(context.terminal, 'doctor', report);
+      else context.terminal.out(reportText(report));
     });
 };
 

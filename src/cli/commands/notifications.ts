@@ -4,6 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { addConfigOptions, configFor, type ConfigOptions } from '../configuration.ts';
 import type { AddCommand, CommandContext } from '../context.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
+import { printJson } from '../json-outputs.ts';
 import { countUpTo } from '../limits.ts';
 import { closeAll, moneyOf, operateOnOrders, orderIdsOf, usageErrors } from '../operate.ts';
 import { addWriteOptions, operatorCommandOf, type WriteOptions } from '../write-options.ts';
@@ -42,7 +43,8 @@ const addListCommand: AddCommand = (notifications, context) => {
       const lists = (await moneyOf(context)).openAttentionLists(config);
       try {
         const page = await usageErrors(listUnannounced(lists, { limit, after }));
-        context.terminal.out(json === true ? `${JSON.stringify(page)}\n` : listText(page));
+        if (json === true) printJson(context.terminal, 'notifications list', page);
+        else context.terminal.out(listText(page));
         if (json !== true && page.next !== null)
           context.terminal.err(`there may be more: --after ${page.next}\n`);
       } finally {
@@ -124,8 +126,11 @@ async function foresee(
   const { foreseeResend } = await import('../../ops/resend-notifications.ts');
   const history = await (await orderHistory())(config);
   try {
-    await operateOnOrders(context, orderIds, { json, isDryRun: true, done: 'announced' }, async (orderId) =>
-      foreseeResend(orderId, (await history.show(orderId))?.order),
+    await operateOnOrders(
+      context,
+      orderIds,
+      { command: 'notifications resend', json, isDryRun: true, done: 'announced' },
+      async (orderId) => foreseeResend(orderId, (await history.show(orderId))?.order),
     );
   } finally {
     await history.close();
@@ -144,8 +149,11 @@ async function resend(
   const notifier = await money.openNotifier(config);
   const book = money.openAnnouncementBook(config);
   try {
-    await operateOnOrders(context, orderIds, { json, isDryRun: false, done: 'announced' }, (orderId) =>
-      resendNotification({ book, notifier }, orderId, command),
+    await operateOnOrders(
+      context,
+      orderIds,
+      { command: 'notifications resend', json, isDryRun: false, done: 'announced' },
+      (orderId) => resendNotification({ book, notifier }, orderId, command),
     );
   } finally {
     await closeAll(book, notifier);

@@ -42,7 +42,12 @@ export const addReopenCommand: AddCommand = (orders, context) => {
       const money = await moneyOf(context);
       const [book, gateway] = [money.openVerdictBook(config), money.openInquiry(config)];
       const confirmed = flags.yes === true ? command : undefined;
-      const options = { json: flags.json, isDryRun: flags.yes !== true, done: 'reopened' };
+      const options = {
+        command: 'orders reopen',
+        json: flags.json,
+        isDryRun: flags.yes !== true,
+        done: 'reopened',
+      } as const;
       try {
         await operateOnOrders(context, orderIds, options, (orderId) =>
           reopenOrder({ book, gateway }, orderId, flags.offlineEvidence === true, confirmed),

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { IntakeChange } from '../../ports/intake-control.ts';
 import { addConfigOptions, configFor, type ConfigOptions } from '../configuration.ts';
 import type { AddCommand, CommandContext } from '../context.ts';
+import { printJson } from '../json-outputs.ts';
 import type { Parts } from '../parts.ts';
 import { addWriteOptions, operatorCommandOf, type WriteOptions } from '../write-options.ts';
 
@@ -47,12 +48,13 @@ async function change(
 ): Promise<void> {
   const config = await configFor(context, options, ['database', 'operator']);
   const command = operatorCommandOf(action, options, config, context);
-  const { intakeView } = await import('../../ops/status.ts');
+  const { viewOfIntake } = await import('../../ops/status.ts');
   const fleet = (await open())(config);
   try {
     const done = await fleet.intake[action](command);
-    const view = { outcome: done.outcome, ...intakeView(done.state) };
-    context.terminal.out(options.json === true ? `${JSON.stringify(view)}\n` : changeText(done));
+    const view = { outcome: done.outcome, ...viewOfIntake(done.state) };
+    if (options.json === true) printJson(context.terminal, action, view);
+    else context.terminal.out(changeText(done));
   } finally {
     await fleet.close();
   }

@@ -4,6 +4,7 @@ import type { Reconciliation } from '../../ops/reconcile/run.ts';
 import { addConfigOptions, configFor, type ConfigOptions } from '../configuration.ts';
 import type { AddCommand, CommandContext } from '../context.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
+import { printJson } from '../json-outputs.ts';
 import { timeOf } from '../limits.ts';
 import type { MoneyParts } from '../money-parts.ts';
 import { closeAll, moneyOf, usageErrors } from '../operate.ts';
@@ -66,7 +67,8 @@ Exit codes: 0 no difference is left, 1 differences, 5 --yes is needed, 3 only so
       ]);
       const command = commandOf(context, config, flags);
       const result = await usageErrors(run(context, config, flags, command));
-      context.terminal.out(flags.json === true ? `${JSON.stringify(result)}\n` : resultText(result));
+      if (flags.json === true) printJson(context.terminal, 'reconcile', result);
+      else context.terminal.out(resultText(result));
       context.exitWith(exitCodeOf(result, flags));
     });
 };

@@ -64,7 +64,7 @@ async function allSchemas(): Promise<object> {
 
 async function titled(name: string, form: string, schema: z.ZodType): Promise<Record<string, unknown>> {
   const { toJSONSchema } = await import('zod');
-  const title = `cardauth ${name}${form === 'lines' ? ': each line' : ''}`;
+  const title = `cardauth ${name}${form === 'lines' ? ': each line (NDJSON, one document a line)' : ''}`;
   // Read as input, a schema allows more fields than it names: some may be added.
   const definition = Object.entries(toJSONSchema(schema, { io: 'input' }));
   return { title, ...Object.fromEntries(definition.filter(([key]) => key !== '$schema')) };

@@ -1,8 +1,9 @@
 import { Option } from 'commander';
-import type { StatusView } from '../../ops/status.ts';
+import type { StatusView } from '../../ops/status-view.ts';
 import { addConfigOptions, configFor, type ConfigOptions } from '../configuration.ts';
 import type { AddCommand, CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { printJson } from '../json-outputs.ts';
 import { timeOf } from '../limits.ts';
 import { statusLine, statusScreen } from '../status-text.ts';
 
@@ -50,7 +51,8 @@ export const addStatusCommand: AddCommand = (program, context) => {
 };
 
 function show(status: StatusView, { json }: StatusFlags, { exitWith, terminal }: CommandContext): void {
-  terminal.out(json === true ? `${JSON.stringify(status)}\n` : statusScreen(status));
+  if (json === true) printJson(terminal, 'status', status);
+  else terminal.out(statusScreen(status));
   exitWith(exitCodeOf(status));
 }
 
@@ -71,7 +73,7 @@ async function watch(
     while (!interruption.signal.aborted) {
       const status = await Promise.race([look(), interruption.requested]);
       if (status === undefined) break;
-      if (json === true) terminal.out(`${JSON.stringify(status)}\n`);
+      if (json === true) printJson(terminal, 'status', status);
       else terminal.redraw(terminal.isScreen ? statusScreen(status) : statusLine(status));
       await Promise.race([pause(WATCH_EVERY_MS, interruption.signal), interruption.requested]);
     }

@@ -4,6 +4,7 @@ import type { Settlement } from '../../ops/resolve-unknown.ts';
 import { addConfigOptions, configFor, type ConfigOptions } from '../configuration.ts';
 import type { AddCommand } from '../context.ts';
 import { CommandError, exitCodes } from '../exit-codes.ts';
+import { printJson } from '../json-outputs.ts';
 import { countUpTo } from '../limits.ts';
 import { closeAll, moneyOf, operateOnOrders, orderIdsOf, usageErrors } from '../operate.ts';
 import { addWriteOptions, operatorCommandOf, type WriteOptions } from '../write-options.ts';
@@ -43,7 +44,8 @@ const addListCommand: AddCommand = (unknown, context) => {
       const lists = (await moneyOf(context)).openAttentionLists(config);
       try {
         const page = await usageErrors(listUnknown(lists, { limit, after }));
-        context.terminal.out(json === true ? `${JSON.stringify(page)}\n` : listText(page));
+        if (json === true) printJson(context.terminal, 'unknown list', page);
+        else context.terminal.out(listText(page));
         if (json !== true && page.next !== null)
           context.terminal.err(`there may be more: --after ${page.next}\n`);
       } finally {
@@ -116,7 +118,12 @@ Exit codes: 0 all done, 5 --yes is needed, 3 some are still open, 1 none could b
       const [book, gateway] = [money.openVerdictBook(config), money.openInquiry(config)];
       const parts = { book, gateway, nowMs: context.nowMs };
       const confirmed = flags.yes === true ? command : undefined;
-      const options = { json: flags.json, isDryRun: flags.yes !== true, done: 'recorded' };
+      const options = {
+        command: 'unknown resolve',
+        json: flags.json,
+        isDryRun: flags.yes !== true,
+        done: 'recorded',
+      } as const;
       try {
         await operateOnOrders(context, orderIds, options, (orderId) =>
           settlement === undefined
