@@ -4,6 +4,7 @@ import type { CommandContext } from './context.ts';
 import { CommandError, exitCodes, isUnreachable } from './exit-codes.ts';
 import { printJson } from './json-outputs.ts';
 import type { MoneyParts } from './money-parts.ts';
+import { refuseImpossibleId } from './order-id.ts';
 
 /** Orders worked on at once. */
 const LANES = 8;
@@ -103,9 +104,7 @@ const MOST_ORDERS = 10_000;
 /** The ids that were given; with `-`, one a line of stdin. Throws a CommandError when one cannot be an order's. */
 export async function orderIdsOf(context: CommandContext, given: readonly string[]): Promise<string[]> {
   const ids = given.includes('-') ? await idsOfStdin(context) : given;
-  const impossible = ids.find((id) => !/^[\x21-\x7e]{1,128}$/.test(id));
-  if (impossible !== undefined)
-    throw new CommandError(exitCodes.usage, 'an order id is 1-128 visible ASCII characters');
+  ids.forEach(refuseImpossibleId);
   if (ids.length > MOST_ORDERS)
     throw new CommandError(exitCodes.usage, `at most ${MOST_ORDERS} orders at once`);
   return [...ids];

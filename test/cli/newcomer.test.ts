@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
@@ -7,6 +8,12 @@ import { cli, everyPart, wholeProgram } from './fake-context.ts';
 
 /** Every command, as someone meets it who has never seen it. */
 const leaves = leavesBelow(wholeProgram());
+
+/** What runs, what is looked at first, the orders, what changes things, and what stands beside. */
+const NOUNS = [
+  'worker', 'console', 'migrate', 'doctor', 'status', 'orders', 'parked', 'unknown', 'notifications', 'reconcile',
+  'pause', 'resume', 'breaker', 'config', 'audit', 'schema', 'simulator', 'demo', 'completion',
+]; // prettier-ignore
 
 describe('every command', () => {
   for (const [path, command] of leaves) {
@@ -26,6 +33,26 @@ describe('every command', () => {
       assert.match(stderr, /--help/);
     });
   }
+
+  it('is listed by --help in the order of the work, and has its place there', () => {
+    const nouns = wholeProgram().commands.map((command) => command.name());
+    assert.deepEqual(
+      nouns,
+      NOUNS.filter((noun) => nouns.includes(noun)),
+    );
+  });
+
+  it('is in the table of the README', () => {
+    const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+    const [, table = ''] = /\n### Commands\n([^]*?)\n\n[^|]/.exec(readme) ?? [];
+    const named = [...table.matchAll(/^\|([^|]*)\|/gm)]
+      .flatMap(([, cell = '']) => [...cell.matchAll(/`([a-z ]+)`/g)])
+      .map(([, name]) => name);
+    assert.deepEqual(
+      named,
+      leaves.map(([path]) => path).toSorted((one, other) => named.indexOf(one) - named.indexOf(other)),
+    );
+  });
 
   it('that has --json says in its help what is printed', () => {
     for (const [path, command] of leaves) {

@@ -11,9 +11,7 @@ import { addWriteOptions, operatorCommandOf, type WriteOptions } from '../write-
 
 export const addNotificationsCommand: AddCommand = (program, context) => {
   if (context.parts.money === undefined || context.parts.orderHistory === undefined) return;
-  const notifications = program
-    .command('notifications')
-    .summary('announcements of decided orders: list the missing ones, and send');
+  const notifications = program.command('notifications').summary('list and send missing announcements');
   addListCommand(notifications, context);
   addResendCommand(notifications, context);
 };

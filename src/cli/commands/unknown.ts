@@ -11,7 +11,7 @@ import { addWriteOptions, operatorCommandOf, type WriteOptions } from '../write-
 
 export const addUnknownCommand: AddCommand = (program, context) => {
   if (context.parts.money === undefined) return;
-  const unknown = program.command('unknown').summary('orders without a verdict: list them, and end them');
+  const unknown = program.command('unknown').summary('list and end orders without a verdict');
   addListCommand(unknown, context);
   addResolveCommand(unknown, context);
 };
