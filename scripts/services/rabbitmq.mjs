@@ -78,6 +78,8 @@ export function nodeEnvironment({
   return {
     PATH: process.env.PATH,
     HOME: home,
+    // Else it may end up in the working directory, and it holds the memory of the program that crashed.
+    ERL_CRASH_DUMP: join(home, 'erl_crash.dump'),
     LANG: 'C.UTF-8',
     RABBITMQ_NODENAME: nodeName,
     RABBITMQ_NODE_PORT: String(amqpPort),

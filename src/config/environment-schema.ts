@@ -34,5 +34,5 @@ export function environmentSchema(): object {
 
 /** Many readers of schemas compile patterns without the flag that these need. */
 function isUnicodePattern(pattern: string): boolean {
-  return pattern.includes('\\p{');
+  return /\\p\{/i.test(pattern);
 }

@@ -26,10 +26,14 @@ function offered(...words: string[]): readonly string[] {
 
 describe('completion in a real bash', () => {
   it('offers commands, below each its subcommands, and what begins with the letters there are', () => {
-    const names = wholeProgram().commands.map((command) => command.name());
-    assert.deepEqual(offered('').toSorted(), names.toSorted());
+    const { commands: nouns } = wholeProgram();
+    const verbs = nouns.find((noun) => noun.name() === 'orders')?.commands ?? [];
+    assert.deepEqual(offered('').toSorted(), nouns.map((noun) => noun.name()).toSorted());
     assert.deepEqual(offered('ord'), ['orders']);
-    assert.deepEqual(offered('orders', ''), ['list', 'show', 'explain', 'validate', 'publish']);
+    assert.deepEqual(
+      offered('orders', ''),
+      verbs.map((verb) => verb.name()),
+    );
     assert.deepEqual(offered('orders', 'p'), ['publish']);
   });
 

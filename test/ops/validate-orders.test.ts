@@ -52,7 +52,7 @@ describe('cardauth orders validate', () => {
 
   it('takes currency and highest amount from the configuration, and needs no secret', async () => {
     const lines = [orderText({ chargeAmount: '500.5' })];
-    const env = { CARDAUTH_DEFAULT_CURRENCY: 'JPY' };
+    const env = { CARDAUTH_CURRENCY: 'JPY' };
     assert.equal((await reportOf(lines, { env })).problems[0]?.reason, 'amount_precision');
     const low = { CARDAUTH_MAX_AMOUNT: '500' };
     assert.equal((await reportOf(lines, { env: low })).problems[0]?.reason, 'amount_range');
