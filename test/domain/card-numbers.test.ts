@@ -103,15 +103,11 @@ describe('maskCardNumbers', () => {
   });
 
   it('takes linear time on hostile text', () => {
-    for (const hostile of ['1 ', '1', `${'1'.repeat(11)}x`]) {
-      const cpuTimeOf = (length: number): number => {
-        const text = hostile.repeat(length / hostile.length);
-        const before = process.cpuUsage();
-        maskCardNumbers(text);
-        return process.cpuUsage(before).user;
-      };
-      const [once, fourTimes] = [cpuTimeOf(100_000), cpuTimeOf(400_000)];
-      assert.ok(fourTimes < 10 * once, `${JSON.stringify(hostile)}: ${once} us, then ${fourTimes} us`);
-    }
+    const before = process.cpuUsage();
+    maskCardNumbers('1 '.repeat(200_000));
+    maskCardNumbers('1'.repeat(400_000));
+    maskCardNumbers(`${'1'.repeat(11)}x`.repeat(40_000));
+    // CPU time, however busy the machine is: some tenths of a second; quadratic time would be minutes.
+    assert.ok(process.cpuUsage(before).user < 10_000_000);
   });
 });
