@@ -89,8 +89,9 @@ describe('doctor at a database', () => {
 
   it('counts what waits for somebody', async () => {
     await admin.query(`
-      insert into cardauth.parked_orders (reason, class, attempts, error, origin_queue, first_seen_at, parked_at)
-      values ('unparseable', 'input', 0, 'x', 'orders', now(), now() - interval '100 hours')`);
+      insert into cardauth.parked_orders (reason, class, attempts, error, origin_queue, first_seen_at, parked_at,
+        not_replayable_because)
+      values ('unparseable', 'input', 0, 'x', 'orders', now(), now() - interval '100 hours', 'a test')`);
     await admin.query(`
       insert into cardauth.orders (order_id, customer_id, status, amount_minor, currency, fingerprint, version,
         decided_at, updated_at, attempts)

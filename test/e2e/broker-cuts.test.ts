@@ -33,8 +33,8 @@ describe('the ways between worker and broker', { concurrency: false }, () => {
     for (const worker of workers) await worker.ready({ timeoutMs: 60_000 });
     for (const [n, { process }] of workers.entries()) {
       await waitFor(
-        'each worker to have two sockets to the broker, and nothing left of those before',
-        () => socketsTo(ways[n]?.url ?? '', process.pid) === 2,
+        'each worker to have its three sockets to the broker, and nothing left of those before',
+        () => socketsTo(ways[n]?.url ?? '', process.pid) === 3,
       );
     }
     t.diagnostic(JSON.stringify(await ordeal.expectBalance()));

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { canStartOwnBroker, startOwnBroker, type OwnBroker } from '../support/own-broker.ts';
 import { bySize } from '../support/scale.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { beginOrdeal } from './ordeal.ts';
+import { beginOrdeal, parkedRows } from './ordeal.ts';
 import { levelQueueOf } from '../../src/adapters/rabbitmq/declare.ts';
 import { newOrderId, orderJson, suiteOwner } from './stage.ts';
 
@@ -186,7 +186,7 @@ describe('what befalls the broker', { concurrency: false, skip: !canStartOwnBrok
     const parked = await waitFor(
       'every order to be somewhere',
       async () => {
-        const lot = (await client.counts(`${names.prefix}.parked`))?.ready ?? 0;
+        const lot = (await parkedRows(ordeal.stage)).length;
         const announced = ordeal.stage.receipts.length;
         return lot + announced >= 80 ? { lot } : undefined;
       },

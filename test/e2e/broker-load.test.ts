@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bySize } from '../support/scale.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { beginOrdeal, type Ordeal } from './ordeal.ts';
+import { beginOrdeal, parkedRows, type Ordeal } from './ordeal.ts';
 import { newOrderId, orderJson } from './stage.ts';
 
 const GOOD_ORDERS = bySize(400, 1_000);
@@ -29,10 +29,9 @@ describe('many orders', { concurrency: false }, () => {
     t.diagnostic(`${Math.round(withoutMs)} ms without, ${Math.round(withMs)} ms with`);
     assert.ok(withMs < 3 * withoutMs + 1_000, `${withMs} ms instead of ${withoutMs} ms`);
 
-    const { client, broker } = ordeal.stage;
     await waitFor(
       'all three to be parked',
-      async () => (await client.counts(`${broker.prefix}.parked`))?.ready === 3,
+      async () => (await parkedRows(ordeal.stage)).length === 3,
       PATIENCE,
     );
     const requests = await ordeal.stage.gateway.requests(poisonous);

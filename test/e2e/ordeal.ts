@@ -15,6 +15,7 @@ import { connectBroker, type BrokerClient } from '../support/broker-client.ts';
 import { watchSettlements, type SettlementWatch } from '../support/settlement-watch.ts';
 import { startAmqpProxy, type Proxy } from '../support/tcp-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
+import type { ParkedRow } from './parked-orders.ts';
 import { startObserved, type ObservedWorker } from './observed-worker.ts';
 import {
   newOrderId,
@@ -142,7 +143,7 @@ export async function beginOrdeal(owner: Owner, options: OrdealOptions = {}): Pr
       await finishLeftovers(ordeal, () => upstream.ask((client) => readyIn(client, queues)));
 
       const receipts = await upstream.ask((client) => client.takeAll(receiptsQueue));
-      const parked = await upstream.ask((client) => client.takeAll(`${broker.prefix}.parked`));
+      const parked = await parkedRows(stage);
       const books = balance({
         published: [...new Map(published.map((order) => [order.messageId, order])).values()],
         approvals: await stage.gateway.approvals(),
@@ -158,9 +159,9 @@ export async function beginOrdeal(owner: Owner, options: OrdealOptions = {}): Pr
           const { orderId, status } = JSON.parse(body.toString()) as { orderId: string; status: string };
           return { orderId, status, eventId: properties.messageId as string };
         }),
-        parked: parked.map(({ headers, properties }) => ({
-          orderId: textOf(headers['cardauth-park-order-id']) ?? textOf(properties.messageId),
-          messageId: textOf(properties.messageId),
+        parked: parked.map((row) => ({
+          orderId: row.order_id ?? row.message_id ?? undefined,
+          messageId: row.message_id ?? undefined,
         })),
         leftOnQueues: await upstream.ask((client) => readyIn(client, queues)),
       });
@@ -242,7 +243,11 @@ async function finishLeftovers(ordeal: Ordeal, left: () => Promise<number>): Pro
 function queuesOf({ broker, environment }: Stage): string[] {
   const levelsMs = environment['CARDAUTH_RETRY_LEVELS_MS']?.split(',') ?? [];
   const { ordersQueue, prefix } = broker;
-  return [ordersQueue, ...levelsMs.map((ms) => levelQueueOf(prefix, ordersQueue, Number(ms)))];
+  return [
+    ordersQueue,
+    `${prefix}.parked`,
+    ...levelsMs.map((ms) => levelQueueOf(prefix, ordersQueue, Number(ms))),
+  ];
 }
 
 async function readyIn(client: BrokerClient, queues: readonly string[]): Promise<number> {
@@ -259,6 +264,7 @@ async function rowsOf(stage: Stage): Promise<OrderRow[]> {
   return (await stage.database.query<OrderRow>('select * from cardauth.orders')).rows;
 }
 
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
+/** One a parked message: what it holds may have been on the queue more than once. */
+export async function parkedRows(stage: Pick<Stage, 'database'>): Promise<ParkedRow[]> {
+  return (await stage.database.query<ParkedRow>('select * from cardauth.parked_orders')).rows;
 }

@@ -140,8 +140,10 @@ describe('the history of orders', () => {
     t.after(() => operator.end());
     for (const id of [orderId, `${orderId}0`]) {
       await operator.query(
-        `insert into cardauth.parked_orders (order_id, reason, class, attempts, error, origin_queue, first_seen_at, parked_at)
-         values ($1, 'replays_exhausted', 'exhausted', 3, 'no answer', 'orders', '2026-01-01Z', '2026-01-02Z')`,
+        `insert into cardauth.parked_orders (order_id, reason, class, attempts, error, origin_queue, first_seen_at, parked_at,
+           not_replayable_because)
+         values ($1, 'replays_exhausted', 'exhausted', 3, 'no answer', 'orders', '2026-01-01Z', '2026-01-02Z',
+           'a test')`,
         [id],
       );
       await operator.query(
