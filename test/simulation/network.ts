@@ -61,7 +61,7 @@ export function remoteCall<T>(world: World, call: RemoteCall<T>): Promise<T> {
       try {
         resolve(make());
       } catch (error) {
-        reject(error as Error);
+        reject(error instanceof Error ? error : new Error(String(error)));
       }
     };
     const settleAfter = (ms: number, make: () => T): void => {

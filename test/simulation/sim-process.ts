@@ -137,7 +137,7 @@ function closingTable(
     ['kills', String(tally.kills)],
     ['faults', String(sum(tally.faults))],
     ['violations', boundOf(tally.failures.length, tally.seeds)],
-    ['one order, every fault', `${boundOf(exhaustiveFailures.length, exhaustiveRuns)}`],
+    ['one order, every fault', boundOf(exhaustiveFailures.length, exhaustiveRuns)],
     ['planted bugs', `${PLANTS.length - survivors.length} of ${PLANTS.length} found`],
   ];
   return [
