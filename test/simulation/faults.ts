@@ -36,6 +36,8 @@ export const FAULTS = {
     'not-sent',
     'no-answer',
     'no-answer-after',
+    /** Deciding takes long, and the key is in use meanwhile. */
+    'slow',
     'garbled',
     'bad-gateway',
     'bad-gateway-after',
