@@ -68,8 +68,8 @@ export interface RunResult {
 }
 
 /** A key lives longer at the gateway than any request under it can be on its way. */
-const RETENTION_MS = KEY_WINDOW_MS + 240_000;
-const OLDEST_KEY_MS = KEY_WINDOW_MS + 150_000;
+const RETENTION_MS = KEY_WINDOW_MS + 180_000;
+const OLDEST_KEY_MS = KEY_WINDOW_MS + 100_000;
 const QUIET_WITHIN_MS = 3_600_000;
 const SLICE_MS = 1_000;
 /** Longer than the longest level, and than a frame can be late when the world has healed. */
@@ -111,7 +111,7 @@ class Run implements RunParts {
     const count = 4 + nextBelow(scenario, 9);
     this.#faultyForMs = 5_000 + nextFraction(scenario) ** 2 * 90_000;
     const settings = settingsOf(options.workers ?? 2, scenario);
-    const searchLagMs = nextFraction(scenario) * 30_000;
+    const searchLagMs = nextFraction(scenario) * 60_000;
     // The last to be drawn, so that a run with fewer of them is otherwise the same.
     const withinMs = Math.min(10_000, this.#faultyForMs);
     this.#orders = makeOrders(options.orders ?? count, withinMs, scenario, options.fate);
@@ -133,7 +133,13 @@ class Run implements RunParts {
       fateOf: (orderId) => fates.get(orderId) ?? 'approved',
     });
     const { broker, database, gateway } = this;
-    this.monitor = new Monitor(this, { broker, database, gateway, keyUsedForMs: OLDEST_KEY_MS });
+    this.monitor = new Monitor(this, {
+      broker,
+      database,
+      gateway,
+      keyWindowMs: KEY_WINDOW_MS,
+      keyUsedForMs: OLDEST_KEY_MS,
+    });
     const around = {
       world: this,
       database,
