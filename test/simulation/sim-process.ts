@@ -29,6 +29,8 @@ const USAGE = `npm run sim -- [options]
 /** A planted bug that is not found in so many runs is a hole in the net. */
 const SEEDS_FOR_A_PLANT = 3_000;
 
+let lastSaidMs = -Infinity;
+
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '50000' },
@@ -110,8 +112,6 @@ function progressLine(seeds: number, beganAtMs: number): (soFar: Tally) => void 
     say(`${soFar.seeds} of ${seeds} seeds, ${perSecond.toFixed(0)} a second: ${figures}`);
   };
 }
-
-let lastSaidMs = -Infinity;
 
 /** One line that is written over in a terminal; elsewhere one every ten seconds. */
 function say(line: string): void {
