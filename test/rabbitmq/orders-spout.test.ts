@@ -325,6 +325,18 @@ describe('the orders spout', () => {
     assert.equal(spout.counts.stale, 1);
   });
 
+  it('gives the connection up when closing a channel is not answered', async () => {
+    const { broker, channel, clock, spout } = await consuming();
+    channel().silentOn.add('close');
+    channel().consumer?.(null);
+    await pass(clock, 5_500);
+    assert.equal(broker.connections.length, 2);
+    assert.equal(spout.availability.unavailableBecause(), undefined);
+    channel().deliver('B');
+    spout.ack('B');
+    assert.deepEqual(channel().acked, [1]);
+  });
+
   describe('when it is paused', () => {
     it('cancels the consumer, keeps what waits, and goes on with it', async () => {
       const { channel, clock, collector, emitted, spout } = await consuming();

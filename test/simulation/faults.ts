@@ -36,6 +36,8 @@ export const FAULTS = {
     'not-sent',
     'no-answer',
     'no-answer-after',
+    /** Deciding takes long, and the key is in use meanwhile. */
+    'slow',
     'garbled',
     'bad-gateway',
     'bad-gateway-after',
@@ -200,9 +202,9 @@ function spanOf(kind: FaultKind, random: RandomSource): number {
     case 'wall-clock':
       return ([-25 * 3_600_000, -3_600_000, 3_600_000] as const)[Math.floor(draw * 3)] ?? 0;
     case 'database-clock':
-      return Math.floor((draw - 0.5) * 20_000);
+      return Math.floor((draw - 0.5) * 10_000);
     case 'again-later':
-      return Math.floor(draw ** 4 * 600_000);
+      return Math.floor(draw ** 2 * 400_000);
     default:
       return Math.floor(20 + draw ** 3 * 45_000);
   }

@@ -29,7 +29,13 @@ export interface Hold {
   isVoided: boolean;
 }
 
-export type Fate = 'approved' | 'declined hard' | 'declined softly' | 'challenged' | 'softly, then approved';
+export type Fate =
+  | 'approved'
+  | 'declined hard'
+  | 'declined softly'
+  | 'challenged'
+  | 'softly, then approved'
+  | 'declined for reasons unknown';
 
 interface Answer {
   readonly outcome: AuthorizationOutcome;
@@ -51,6 +57,8 @@ const DECIDING_MS = 3;
 
 export class SimulatedGateway {
   readonly ledger: Hold[] = [];
+  /** Requests for an authorization that have arrived, by order. */
+  readonly arrivals = new Map<string, number>();
   awayUntilMs = 0;
   misconfiguredUntilMs = 0;
   rateLimitedUntilMs = 0;
@@ -105,6 +113,7 @@ export class SimulatedGateway {
         return { kind: 'unknown', cause: 'connection_lost', detail: 'the connection broke' };
       },
       wallMs,
+      takesMs: decidingMs,
       isAway: () => this.#isAway,
       special: (fault, settle) => {
         if (fault.kind !== 'not-sent') return false;
@@ -151,6 +160,8 @@ export class SimulatedGateway {
 
   #answer(order: Order, key: string, fault: Fault | undefined): AuthorizationOutcome {
     const { nowMs } = this.#world.time;
+    const { orderId } = order.terms;
+    this.arrivals.set(orderId, (this.arrivals.get(orderId) ?? 0) + 1);
     if (fault?.kind === 'misconfigured' || nowMs < this.misconfiguredUntilMs)
       return { kind: 'unavailable', cause: 'configuration', detail: 'HTTP 401' };
     if (fault?.kind === 'rate-limited' || nowMs < this.rateLimitedUntilMs)
@@ -185,7 +196,7 @@ export class SimulatedGateway {
       outcome,
       fingerprint: fingerprintOf(order),
       firstUsedMs: nowMs,
-      readyAtMs: nowMs + DECIDING_MS,
+      readyAtMs: nowMs + decidingMs(fault),
     });
     return outcome;
   }
@@ -204,8 +215,12 @@ export class SimulatedGateway {
         return contradicted('amount_mismatch', this.#hold(order, key, { amountMinor: amountMinor + 1n }));
       case 'wrong-currency':
         return contradicted('currency_mismatch', this.#hold(order, key, { currency: 'XTS' }));
+      // The dialect cancels it at once; half of the time that does not work.
       case 'partial':
-        return contradicted('partial_approval', this.#hold(order, key, { isPartial: true }));
+        return contradicted(
+          'partial_approval',
+          this.#hold(order, key, { isPartial: true, isVoided: fault.ms % 2 === 0 }),
+        );
       case 'pending':
         this.#world.time.quietlyAfter(fault.ms, () => {
           this.#issue(order, key);
@@ -227,6 +242,8 @@ export class SimulatedGateway {
         return this.#decline(key, 'insufficient_funds');
       case 'declined hard':
         return this.#decline(key, 'stolen_card');
+      case 'declined for reasons unknown':
+        return this.#decline(key, 'no_such_code');
       case 'challenged':
         return this.#decline(key, 'authentication_required');
     }
@@ -235,7 +252,7 @@ export class SimulatedGateway {
   #hold(
     order: Order,
     key: string,
-    wrong: Partial<Pick<Hold, 'amountMinor' | 'currency' | 'isPartial'>> = {},
+    wrong: Partial<Pick<Hold, 'amountMinor' | 'currency' | 'isPartial' | 'isVoided'>> = {},
   ): Approved {
     const { amountMinor, currency, orderId } = order.terms;
     const { nowMs } = this.#world.time;
@@ -263,7 +280,7 @@ export class SimulatedGateway {
     const declined: Declined = {
       kind: 'declined',
       reason: code === 'authentication_required' ? code : 'card_declined',
-      class: code === 'stolen_card' ? 'hard' : 'soft',
+      class: CLASSES[code] ?? 'soft',
       code,
     };
     this.#declines.set(key, declined);
@@ -289,6 +306,12 @@ export class SimulatedGateway {
       ? { kind: 'undecided', cause: 'pending', detail: 'not decided' }
       : NOT_FOUND;
   }
+}
+
+const CLASSES: Readonly<Record<string, Declined['class']>> = { stolen_card: 'hard', no_such_code: 'unknown' };
+
+function decidingMs(fault: Fault | undefined): number {
+  return fault?.kind === 'slow' ? fault.ms : DECIDING_MS;
 }
 
 const NOT_SENT = { kind: 'unavailable', cause: 'not_sent', detail: 'connect ECONNREFUSED' } as const;

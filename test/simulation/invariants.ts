@@ -1,7 +1,7 @@
 /** The invariants (reliability design, section 1) that are judged at the end, when everything is quiet. */
 import type { Hold } from './gateway.ts';
 import { orderIdOf } from './monitor.ts';
-import type { Run, Upstream } from './simulation.ts';
+import type { Published, RunParts } from './run-parts.ts';
 import type { OrderRow } from './tables.ts';
 
 export interface Broken {
@@ -9,7 +9,7 @@ export interface Broken {
   readonly what: string;
 }
 
-export function endInvariants(run: Run): Broken[] {
+export function endInvariants(run: RunParts): Broken[] {
   const { tables } = run.database;
   const orders = [...tables.orders.values()];
   return [
@@ -22,7 +22,7 @@ export function endInvariants(run: Run): Broken[] {
 }
 
 /** I1, I2, I3. */
-function moneyOf(order: OrderRow, run: Run): Broken[] {
+function moneyOf(order: OrderRow, run: RunParts): Broken[] {
   const { order_id: orderId, status, gateway_reference: reference } = order;
   const broken: Broken[] = [];
   const holds = run.gateway.holdsOf(orderId);
@@ -71,14 +71,14 @@ function wordsOf(holds: readonly Hold[]): string {
 }
 
 /** I3, I8. */
-function holdsWithoutOrder(run: Run): Broken[] {
+function holdsWithoutOrder(run: RunParts): Broken[] {
   return run.gateway.ledger
     .filter(({ orderId }) => !run.database.tables.orders.has(orderId))
     .map(({ orderId }) => ({ invariant: 'I3', what: `order ${orderId} was charged, and nobody knows it` }));
 }
 
 /** I11. */
-function announcementOf({ order_id: orderId, status, generation }: OrderRow, run: Run): Broken[] {
+function announcementOf({ order_id: orderId, status, generation }: OrderRow, run: RunParts): Broken[] {
   if (status !== 'ready-to-ship' && status !== 'denied') return [];
   const events = [...run.monitor.eventsOf(orderId)];
   const expected = `order-${orderId}-${status}-${generation}`;
@@ -91,7 +91,7 @@ function announcementOf({ order_id: orderId, status, generation }: OrderRow, run
 }
 
 /** I9: each message that upstream published has led to a decision, or is in the parking lot. */
-function placeOf({ messageId, order, amountMinor }: Upstream, run: Run): Broken[] {
+function placeOf({ messageId, order, amountMinor }: Published, run: RunParts): Broken[] {
   if (isParked(messageId, run)) return [];
   const stored = run.database.tables.orders.get(order.orderId);
   const isItsOwn = stored !== undefined && amountMinor === BigInt(stored.amount_minor);
@@ -100,12 +100,12 @@ function placeOf({ messageId, order, amountMinor }: Upstream, run: Run): Broken[
   return [{ invariant: 'I9', what: `${messageId} is in no queue, and its order is ${is}` }];
 }
 
-function isParked(messageId: string, run: Run): boolean {
+function isParked(messageId: string, run: RunParts): boolean {
   return run.broker.parked.some(({ properties }) => properties.messageId === messageId);
 }
 
 /** I12. */
-function leftovers(run: Run): Broken[] {
+function leftovers(run: RunParts): Broken[] {
   const broken: Broken[] = [];
   const { ready, unacked } = run.broker.depth;
   if (ready + unacked > 0)
@@ -121,7 +121,7 @@ function leftovers(run: Run): Broken[] {
 }
 
 /** I13: what a fault makes come again is bounded by the faults. */
-function tooManyDeliveries(run: Run): Broken[] {
+function tooManyDeliveries(run: RunParts): Broken[] {
   const starts = run.workers.reduce((sum, worker) => sum + worker.starts, 0);
   const most = 12 + 2 * run.faults.struck.length + 2 * starts;
   return [...run.monitor.deliveries]

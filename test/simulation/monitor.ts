@@ -25,6 +25,7 @@ export class Monitor implements AmqpWatch {
   readonly #world: World;
   readonly #database: SimulatedDatabase;
   readonly #gateway: SimulatedGateway;
+  readonly #keyWindowMs: number;
   readonly #keyUsedForMs: number;
   readonly #knowledge = new Map<SimulatedProcess, Knowledge>();
   readonly #keys = new Map<string, Set<string>>();
@@ -32,19 +33,21 @@ export class Monitor implements AmqpWatch {
   /** Deliveries of each message id. */
   readonly deliveries = new Map<string, number>();
 
-  /** `keyUsedForMs`: no request under a key that is older than this. */
+  /** No claim of a key that is older than `keyWindowMs`, and no request under one older than `keyUsedForMs`. */
   constructor(
     world: World,
     parts: {
       readonly database: SimulatedDatabase;
       readonly broker: SimulatedBroker;
       readonly gateway: SimulatedGateway;
+      readonly keyWindowMs: number;
       readonly keyUsedForMs: number;
     },
   ) {
     this.#world = world;
     this.#database = parts.database;
     this.#gateway = parts.gateway;
+    this.#keyWindowMs = parts.keyWindowMs;
     this.#keyUsedForMs = parts.keyUsedForMs;
     parts.database.onSeen = (process, orderId) => {
       this.#sees(process, orderId);
@@ -110,16 +113,27 @@ export class Monitor implements AmqpWatch {
     }
   }
 
-  /** A claim is respected while its owner lives and its lease runs; clocks may have moved by a few seconds. */
+  /** I7; and a claim is respected while its owner lives and its lease runs. Clocks may have moved by some seconds. */
   #claims(before: AttemptRow, after: AttemptRow): void {
+    if (after.claim === before.claim) return;
     const { lease_until_ms: leaseUntilMs, order_id: orderId, owner } = before;
-    if (after.claim === before.claim || after.owner === owner || leaseUntilMs === null) return;
+    const ageMs = this.#ageOf(after.idempotency_key);
+    if (ageMs > this.#keyWindowMs + CLOCKS_MS) {
+      this.#world.violated('I7', `order ${orderId} is claimed under a key of ${Math.round(ageMs / 1000)} s`);
+    }
+    if (after.owner === owner || leaseUntilMs === null) return;
     const leftMs = leaseUntilMs - this.#database.nowMs();
     if (leftMs < 5_000 || !this.#database.sessions.has(owner)) return;
     this.#world.violated(
       'lease',
       `worker ${after.owner} takes order ${orderId} from worker ${owner}, which has it for ${leftMs} ms more`,
     );
+  }
+
+  /** Since the gateway first had the key; 0 when it never did. */
+  #ageOf(key: string): number {
+    const { nowMs } = this.#world.time;
+    return nowMs - (this.#gateway.firstUseOf(key) ?? nowMs);
   }
 
   /** I4, I6, I7. */
@@ -144,7 +158,7 @@ export class Monitor implements AmqpWatch {
     if (this.#of(process).decided.has(orderId)) {
       this.#world.violated('I6', `order ${orderId} is sent by ${process.name}, which knows it as decided`);
     }
-    const ageMs = this.#world.time.nowMs - (this.#gateway.firstUseOf(idempotencyKey) ?? Infinity);
+    const ageMs = this.#ageOf(idempotencyKey);
     if (ageMs > this.#keyUsedForMs) {
       this.#world.violated('I7', `order ${orderId} is sent under a key of ${Math.round(ageMs / 1000)} s`);
     }
@@ -177,6 +191,9 @@ export class Monitor implements AmqpWatch {
     return known;
   }
 }
+
+/** By how much the database's clock can be wrong after a few jumps. */
+const CLOCKS_MS = 25_000;
 
 const NONE: ReadonlySet<string> = new Set();
 

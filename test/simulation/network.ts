@@ -35,6 +35,8 @@ export interface RemoteCall<T> {
   /** What the caller gets when no answer comes: it throws, or gives a value. */
   readonly lost: (how: Loss) => T;
   readonly wallMs: number;
+  /** How long after the effect the reply leaves; at once unless given. */
+  readonly takesMs?: (fault: Fault | undefined) => number;
   /** Nobody is there to take the request. */
   readonly isAway: () => boolean;
   /** A fault that is this call's own; true when it has seen to everything. */
@@ -61,7 +63,7 @@ export function remoteCall<T>(world: World, call: RemoteCall<T>): Promise<T> {
       try {
         resolve(make());
       } catch (error) {
-        reject(error as Error);
+        reject(error instanceof Error ? error : new Error(String(error)));
       }
     };
     const settleAfter = (ms: number, make: () => T): void => {
@@ -106,9 +108,10 @@ export function remoteCall<T>(world: World, call: RemoteCall<T>): Promise<T> {
         return;
       }
       const answer = answerOf(() => call.effect(fault));
+      const takesMs = call.takesMs?.(fault) ?? 0;
       switch (fault?.kind) {
         case 'cut-after':
-          settleAfter(back, () => call.lost('after'));
+          settleAfter(takesMs + back, () => call.lost('after'));
           return;
         case 'no-answer-after':
           return;
@@ -120,7 +123,7 @@ export function remoteCall<T>(world: World, call: RemoteCall<T>): Promise<T> {
           break;
         default:
       }
-      settleAfter(back + (fault?.kind === 'late-reply' ? fault.ms : 0), answer);
+      settleAfter(takesMs + back + (fault?.kind === 'late-reply' ? fault.ms : 0), answer);
     });
   });
 }

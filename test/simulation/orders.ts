@@ -27,7 +27,17 @@ export function makeOrders(
 
 function fateOf(random: RandomSource): Fate {
   if (nextFraction(random) < 0.6) return 'approved';
-  return oneOf(['declined hard', 'declined softly', 'challenged', 'softly, then approved'] as const, random);
+  return oneOf(
+    [
+      'declined hard',
+      'declined softly',
+      'challenged',
+      'softly, then approved',
+      'declined for reasons unknown',
+      'declined for reasons unknown',
+    ] as const,
+    random,
+  );
 }
 
 /** The message's body; `conflicting` carries another amount under the same id. */

@@ -7,8 +7,6 @@ import type { Scenario } from './shrink.ts';
 export interface Regression extends Scenario {
   /** What went wrong, and what mended it. */
   readonly about: string;
-  /** The planted bug that it fails with; undefined: it must pass. */
-  readonly plant?: string;
 }
 
 /** `test/simulation/regressions`, as seen from dist. */

@@ -29,6 +29,8 @@ const USAGE = `npm run sim -- [options]
 /** A planted bug that is not found in so many runs is a hole in the net. */
 const SEEDS_FOR_A_PLANT = 3_000;
 
+let lastSaidMs = -Infinity;
+
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '50000' },
@@ -111,8 +113,6 @@ function progressLine(seeds: number, beganAtMs: number): (soFar: Tally) => void 
   };
 }
 
-let lastSaidMs = -Infinity;
-
 /** One line that is written over in a terminal; elsewhere one every ten seconds. */
 function say(line: string): void {
   if (process.stderr.isTTY) {
@@ -137,7 +137,7 @@ function closingTable(
     ['kills', String(tally.kills)],
     ['faults', String(sum(tally.faults))],
     ['violations', boundOf(tally.failures.length, tally.seeds)],
-    ['one order, every fault', `${boundOf(exhaustiveFailures.length, exhaustiveRuns)}`],
+    ['one order, every fault', boundOf(exhaustiveFailures.length, exhaustiveRuns)],
     ['planted bugs', `${PLANTS.length - survivors.length} of ${PLANTS.length} found`],
   ];
   return [

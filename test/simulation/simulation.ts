@@ -16,7 +16,7 @@ import { SimulatedGateway, type Fate } from './gateway.ts';
 import { endInvariants } from './invariants.ts';
 import type { SimulatedProcess } from './machine.ts';
 import { Monitor } from './monitor.ts';
-import type { World } from './network.ts';
+import type { Published, RunParts } from './run-parts.ts';
 import { bodyOf, makeOrders, type SimulatedOrder } from './orders.ts';
 import { SimulatedTime } from './time.ts';
 import { fullTrace, NO_TRACE } from './trace.ts';
@@ -67,16 +67,9 @@ export interface RunResult {
   readonly trace: readonly string[];
 }
 
-export interface Upstream {
-  readonly messageId: string;
-  readonly order: SimulatedOrder;
-  /** What the message says, which another message of the same id may contradict. */
-  readonly amountMinor: bigint | undefined;
-}
-
 /** A key lives longer at the gateway than any request under it can be on its way. */
-const RETENTION_MS = KEY_WINDOW_MS + 240_000;
-const OLDEST_KEY_MS = KEY_WINDOW_MS + 150_000;
+const RETENTION_MS = KEY_WINDOW_MS + 180_000;
+const OLDEST_KEY_MS = KEY_WINDOW_MS + 100_000;
 const QUIET_WITHIN_MS = 3_600_000;
 const SLICE_MS = 1_000;
 /** Longer than the longest level, and than a frame can be late when the world has healed. */
@@ -88,7 +81,7 @@ export async function simulate(options: RunOptions): Promise<RunResult> {
   return run.result();
 }
 
-class Run implements World {
+class Run implements RunParts {
   readonly time = new SimulatedTime();
   readonly random: RandomSource;
   readonly faults: Faults;
@@ -98,7 +91,7 @@ class Run implements World {
   readonly gateway: SimulatedGateway;
   readonly monitor: Monitor;
   readonly workers: readonly SupervisedWorker[];
-  readonly published: Upstream[] = [];
+  readonly published: Published[] = [];
   readonly #options: RunOptions;
   readonly #orders: readonly SimulatedOrder[];
   readonly #faultyForMs: number;
@@ -118,7 +111,7 @@ class Run implements World {
     const count = 4 + nextBelow(scenario, 9);
     this.#faultyForMs = 5_000 + nextFraction(scenario) ** 2 * 90_000;
     const settings = settingsOf(options.workers ?? 2, scenario);
-    const searchLagMs = nextFraction(scenario) * 30_000;
+    const searchLagMs = nextFraction(scenario) * 60_000;
     // The last to be drawn, so that a run with fewer of them is otherwise the same.
     const withinMs = Math.min(10_000, this.#faultyForMs);
     this.#orders = makeOrders(options.orders ?? count, withinMs, scenario, options.fate);
@@ -140,7 +133,13 @@ class Run implements World {
       fateOf: (orderId) => fates.get(orderId) ?? 'approved',
     });
     const { broker, database, gateway } = this;
-    this.monitor = new Monitor(this, { broker, database, gateway, keyUsedForMs: OLDEST_KEY_MS });
+    this.monitor = new Monitor(this, {
+      broker,
+      database,
+      gateway,
+      keyWindowMs: KEY_WINDOW_MS,
+      keyUsedForMs: OLDEST_KEY_MS,
+    });
     const around = {
       world: this,
       database,
@@ -377,8 +376,6 @@ class Run implements World {
     return process.wasStopped && phase === 'spout.close';
   }
 }
-
-export type { Run };
 
 const DRAIN_WITHIN_MS = 10_000;
 /** Longer than it takes broker and database to notice that a machine is gone. */

@@ -40,7 +40,7 @@ export type Alter = (
   of: { readonly process: SimulatedProcess; readonly database: SimulatedDatabase },
 ) => Outside;
 
-export const KEY_WINDOW_MS = 300_000;
+export const KEY_WINDOW_MS = 200_000;
 export const LEVELS_MS: readonly number[] = [1_000, 8_000];
 export const NAMES = { orders: 'orders', prefix: 'cardauth', announcements: 'orders.processed' } as const;
 
@@ -143,7 +143,7 @@ function configOf(settings: WorkerSettings): WorkerConfig {
       apiKey: new Secret('none'),
       timeoutMs: settings.gatewayTimeoutMs,
       keyWindowMs: KEY_WINDOW_MS,
-      inquiryWaitsMs: [20_000, 20_000, 40_000, 80_000],
+      inquiryWaitsMs: [20_000, 30_000, 60_000, 120_000],
       connections: 8,
     },
     orders: {

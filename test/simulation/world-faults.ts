@@ -1,17 +1,17 @@
 /** Faults that strike at a time: a worker, the broker, the database, the gateway, a clock. */
 import type { Fault } from './faults.ts';
 import type { SimulatedProcess } from './machine.ts';
-import type { Run } from './simulation.ts';
+import type { RunParts } from './run-parts.ts';
 import type { SupervisedWorker } from './worker.ts';
 
-export function strike(run: Run, fault: Fault): void {
+export function strike(run: RunParts, fault: Fault): void {
   run.time.after(fault.atMs ?? 0, () => {
     run.trace.note(run.time.nowMs, 'world', () => `! ${fault.kind} (${fault.nth}, ${fault.ms} ms)`);
     strikeNow(run, fault);
   });
 }
 
-function strikeNow(run: Run, { kind, ms, nth }: Fault): void {
+function strikeNow(run: RunParts, { kind, ms, nth }: Fault): void {
   const { broker, database, gateway, time, workers } = run;
   const worker = workers[nth % workers.length];
   const untilMs = time.nowMs + ms;
