@@ -3,7 +3,7 @@
  * miss some of them: an ack that came too early does no harm unless the worker dies right after it.
  */
 import type { AuthorizationRequest } from '../../src/ports/gateway.ts';
-import type { AmqpWatch } from './amqp.ts';
+import type { AmqpWatch } from './amqp-channel.ts';
 import type { BrokerMessage, SimulatedBroker } from './broker.ts';
 import type { SimulatedDatabase } from './database.ts';
 import type { CallSite } from './faults.ts';
