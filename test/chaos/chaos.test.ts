@@ -1,0 +1,21 @@
+/** A small storm; `npm run chaos` raises larger ones. The seed is in the output, and repeats the plan. */
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { it } from 'node:test';
+import { asTable } from './report.ts';
+import { holdTrial } from './trial.ts';
+
+const ORDERS = 300;
+
+it(
+  'chaos: three broker nodes, a database and three workers in a small storm',
+  { timeout: 400_000 },
+  async (t) => {
+    const seed = Number(process.env['CARDAUTH_CHAOS_SEED'] ?? randomInt(2 ** 32));
+    t.diagnostic(`seed ${seed}`);
+    const report = await holdTrial({ orders: ORDERS, seed, commit: 'under test', show: () => undefined });
+    t.diagnostic(`${report.workersKilled} workers killed, ${report.gatewayFaults} faults at the gateway`);
+    assert.equal(report.violations, 0, asTable(report));
+    assert.ok(report.workersKilled >= 3 && report.approvals > 0.5 * ORDERS, asTable(report));
+  },
+);
