@@ -4,12 +4,19 @@
  *     orders queue -> OrdersSpout -> AuthorizeCreditCard -> ProcessedOrderNotification -> notification exchange
  *                                             `-> ParkOrder -> parking lot
  *     system of record -> UnresolvedOrdersSpout -> InquireAuthorization -> ProcessedOrderNotification
+ *
+ * Beside it, parked-topology.ts records what is parked.
  */
+import { hostname } from 'node:os';
+
 import { createCardCipher } from './adapters/jose/card-cipher.ts';
 import { guardGateway } from './adapters/gateway/guard.ts';
+import type { Driver } from './adapters/postgres/connection.ts';
+import { FleetLink } from './adapters/postgres/fleet-link.ts';
 import { createOrderBook } from './adapters/postgres/order-book.ts';
+import { PostgresRetryLedger } from './adapters/postgres/retry-ledger.ts';
 import { openUnresolvedOrders } from './adapters/postgres/unresolved-orders.ts';
-import { BrokerConnection } from './adapters/rabbitmq/connection.ts';
+import { BrokerConnection, type Dial } from './adapters/rabbitmq/connection.ts';
 import {
   declareLevelQueues,
   declareNotificationExchange,
@@ -32,17 +39,21 @@ import { NOTIFICATION_MARGIN_MS, RECORDING_MARGIN_MS } from './config/preconditi
 import { openGateway } from './gateway.ts';
 import { holdIntakeWhileUnavailable } from './intake.ts';
 import { orderScheme } from './order-scheme.ts';
-import { admitOpened } from './domain/admission.ts';
+import { admit, admitOpened } from './domain/admission.ts';
 import { asUpstreamSentIt } from './ports/copy-body.ts';
+import { buildParkedTopology } from './parked-topology.ts';
 import type { Log } from './ports/log.ts';
 import { UnresolvedOrdersSpout, type UnresolvedValues } from './spouts/unresolved-orders-spout.ts';
 import { readinessOf, type Readiness } from './telemetry/readiness.ts';
+import { FailureCounts, workerReporter } from './telemetry/worker-report.ts';
 import { sealedCopies } from './sealed-copies.ts';
 import type { BasicBolt } from './topology/bolt.ts';
 import { TopologyBuilder } from './topology/builder.ts';
 import type { DrainReport } from './topology/drain.ts';
 import { shuffle } from './topology/groupings.ts';
 import type { BackoffRule, ReplayRules } from './topology/replay-policy.ts';
+import type { Clock } from './topology/clock.ts';
+import type { RandomSource } from './topology/random.ts';
 import { TopologyRunner } from './topology/runner.ts';
 import { systemClock, systemRandom } from './topology/system-clock.ts';
 
@@ -57,13 +68,39 @@ export interface Worker {
   drain(): Promise<DrainReport>;
 }
 
-export function buildWorker(config: WorkerConfig, version: string, log: Log): Worker {
+/** What the worker reaches the rest of the world by: the system, or what a simulation has in its place. */
+export interface Outside {
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  /** Opens a connection to the broker; amqplib unless given. */
+  readonly dial?: Dial;
+  /** How the database is reached; pg unless given. */
+  readonly driver?: Driver;
+  readonly openGateway: typeof openGateway;
+  readonly guardGateway: typeof guardGateway;
+}
+
+const theSystem = (): Outside => ({
+  clock: systemClock,
+  random: systemRandom(),
+  openGateway,
+  guardGateway,
+});
+
+export function buildWorker(
+  config: WorkerConfig,
+  version: string,
+  log: Log,
+  outside: Outside = theSystem(),
+): Worker {
   const { broker, database, gateway: gatewayConfig, orders, topology: limits } = config;
-  const means = { clock: systemClock, random: systemRandom(), log };
+  const { clock, dial, driver, random } = outside;
+  const means = { clock, random, log };
 
   // The system of record.
   const book = createOrderBook({
     ...means,
+    driver,
     databaseUrl: database.url.reveal(),
     leaseMs: limits.leaseMs,
     keyWindowMs: gatewayConfig.keyWindowMs,
@@ -71,14 +108,16 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     inquiryWaitsMs: gatewayConfig.inquiryWaitsMs,
   });
   const unresolvedOrders = openUnresolvedOrders({
+    driver,
     databaseUrl: database.url.reveal(),
     holdMs: limits.messageTimeoutMs,
     log,
   });
+  const ledger = new PostgresRetryLedger({ ...means, databaseUrl: database.url.reveal() });
 
   // The gateway, behind what stops asking it while that makes no sense.
-  const unguarded = openGateway(gatewayConfig, log);
-  const gateway = guardGateway(unguarded, { ...means, mostInWork: limits.maxSpoutPending });
+  const unguarded = outside.openGateway(gatewayConfig, log);
+  const gateway = outside.guardGateway(unguarded, { ...means, mostInWork: limits.maxSpoutPending });
 
   // What an order is, and how its card is opened, and sealed in copies.
   const rules = {
@@ -90,10 +129,10 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
   const copyBody = cipher === undefined ? asUpstreamSentIt : sealedCopies(cipher);
 
   // The broker: consuming and publishing never share a connection, announcements and copies never a channel.
-  const endpoints = parseAmqpUrls(broker.urls.reveal());
+  const endpoints = parseAmqpUrls(broker.urls.reveal(), broker.tls);
   const { ordersQueue, prefix, declare: mode, notificationsExchange: exchange } = broker;
-  const consuming = new BrokerConnection({ ...means, role: 'consume', endpoints });
-  const publishing = new BrokerConnection({ ...means, role: 'publish', endpoints });
+  const consuming = new BrokerConnection({ ...means, dial, role: 'consume', endpoints });
+  const publishing = new BrokerConnection({ ...means, dial, role: 'publish', endpoints });
   const announcements = new Publisher({
     ...means,
     name: 'notifications',
@@ -117,6 +156,7 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     ordersQueue,
     levelsMs: limits.retryLevelsMs,
     copyBody,
+    ledger,
   });
 
   // The topology.
@@ -128,6 +168,9 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     scheme: orderScheme(rules),
     parkingLot: lot,
     retryCopies,
+    onReturned: (copyId) => {
+      ledger.returned(copyId);
+    },
     replayRules: replayRules(limits, () => gateway.availability.unavailableBecause() !== undefined),
     isDecided: ({ where, errorClass }) =>
       where.component === 'processed-order-notification' || errorClass === 'soft_decline',
@@ -193,16 +236,46 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
       concurrency,
     })
     .build({ messageTimeoutMs: limits.messageTimeoutMs });
+  const failures = new FailureCounts();
   const runner = new TopologyRunner(topology, {
     ...means,
+    onTreeFailed: (failure) => {
+      failures.count(failure);
+    },
     closeTimeoutMs: CLOSE_TIMEOUT_MS,
     onProblem: ({ component, during, error }) => {
       log.error({ component, phase: during, err: error }, 'a part of the topology broke its contract');
     },
   });
 
-  // What everything depends on; the intake is held while any of it is away.
+  const parkedTopology = buildParkedTopology({
+    ...means,
+    endpoints,
+    prefix,
+    databaseUrl: database.url.reveal(),
+    databaseAvailability: book.availability,
+    book,
+    cipher,
+    copyBody,
+    admit: (body) => admit(body, rules),
+    open: async (admission) =>
+      admission.kind === 'sealed'
+        ? admitOpened(admission.order, await cipher?.open(admission.order.card), rules)
+        : admission,
+    publisher: copies,
+    parkingLot: lot,
+  });
+
+  // What everything depends on; the intake is held while any of it is away, or the operators hold it.
+  const operators = new FleetLink({
+    ...means,
+    databaseUrl: database.url.reveal(),
+    identity: { host: hostname(), pid: process.pid, version, startedAtMs: means.clock.wallMs() },
+    worker: () => book.worker,
+    report: () => report(),
+  });
   const dependencies = [
+    operators,
     book.availability,
     gateway.availability,
     announcements.availability,
@@ -212,6 +285,16 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
   let state = 'starting';
   let stopHolding = (): void => undefined;
 
+  const report = workerReporter({
+    runner,
+    gateway: gateway.availability,
+    gatewayName: gatewayConfig.dialect,
+    dependencies: watched,
+    failures,
+    state: () => state,
+    nowMs: () => means.clock.nowMs(),
+  });
+
   /** What holds the intake besides a dependency that speaks for itself. */
   const heldByOthers = (): string[] => {
     const unavailable = watched
@@ -220,14 +303,21 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     return runner.pauseReasons.filter((reason) => !unavailable.includes(reason));
   };
 
+  const drainBoth = async (deadlineMs: number): Promise<DrainReport> => {
+    const [report] = await Promise.all([runner.drain(deadlineMs), parkedTopology.drain(deadlineMs)]);
+    return report;
+  };
+
   return {
     async start() {
       book.start();
+      operators.start();
       publishing.start();
       announcements.start();
       copies.start();
       stopHolding = holdIntakeWhileUnavailable(runner, dependencies, log);
-      await runner.start();
+      ledger.start();
+      await Promise.all([runner.start(), parkedTopology.start()]);
       if (state === 'starting') state = 'running';
     },
 
@@ -238,13 +328,18 @@ export function buildWorker(config: WorkerConfig, version: string, log: Log): Wo
     },
 
     async drain() {
-      if (state === 'draining') return runner.drain(0);
+      if (state === 'draining') return drainBoth(0);
       state = 'draining';
       stopHolding();
-      const report = await runner.drain(limits.drainMs);
-      await Promise.all([announcements.close(), copies.close()]);
+      const report = await drainBoth(limits.drainMs);
+      await Promise.all([operators.close(), announcements.close(), copies.close()]);
       await publishing.close();
-      await Promise.all([book.close({ deadlineMs: CLOSE_DEADLINE_MS }), unresolvedOrders.close()]);
+      await Promise.all([
+        book.close({ deadlineMs: CLOSE_DEADLINE_MS }),
+        unresolvedOrders.close(),
+        parkedTopology.close(),
+        ledger.close(),
+      ]);
       gateway.close();
       await unguarded.close();
       state = 'stopped';
@@ -279,6 +374,8 @@ function replayRules(limits: WorkerConfig['topology'], isGatewayStopped: () => b
   return {
     otherwise,
     byErrorClass: {
+      // A confirm that was lost with its connection, or swallowed: the broker's fault, never the order's.
+      ambiguous: notItsOwn,
       bad_gateway: gatewayFault,
       breaker_open: notItsOwn,
       claimed_elsewhere: notItsOwn,

@@ -17,7 +17,13 @@ export function canInstall() {
  */
 export function install(names, log) {
   const wanted = names.map((name) => packages[name]);
-  log(`${wanted.join(' and ')} not found, nor Docker: installing with apt-get, as you are root here`);
+  log(`${wanted.join(' and ')} not found, nor Docker`);
+  installPackages(wanted, log);
+}
+
+/** Installs Debian packages by name. */
+export function installPackages(wanted, log) {
+  log(`installing ${wanted.join(', ')} with apt-get, as you are root here`);
   aptGet(['update']);
   aptGet(['install', '-y', '--no-install-recommends', ...wanted]);
 }

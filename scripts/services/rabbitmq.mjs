@@ -8,13 +8,22 @@ const loopbackOnly = '-kernel inet_dist_use_interface {127,0,0,1}';
 /**
  * A RabbitMQ node of our own below `directory`, with its own name, ports, cookie and epmd, none of the
  * machine's configuration, and listeners on 127.0.0.1 only. Returns its `url` (guest/guest, vhost `/`) and
- * `rabbitmqctl`: the `command` and `env` that administer it.
+ * `rabbitmqctl`: the `command` and `env` that administer it. `plugins` are enabled by name, `config` are more lines
+ * of rabbitmq.conf.
  */
-export async function startRabbitmq({ keeper, binaries, directory, ports }) {
+export async function startRabbitmq({ keeper, binaries, directory, ports, plugins = [], config = [] }) {
   const [amqpPort, distributionPort, epmdPort] = ports;
   const home = join(directory, 'rabbitmq');
   const nodeName = `${basename(directory)}@localhost`;
-  const env = nodeEnvironment({ home, nodeName, amqpPort, distributionPort, epmdPort });
+  const env = nodeEnvironment({
+    home,
+    nodeName,
+    amqpPort,
+    distributionPort,
+    epmdPort,
+    plugins,
+    settings: config,
+  });
   await startEpmd({ keeper, binaries, directory, epmdPort });
   await startNode({ keeper, binaries, env, logFile: join(directory, 'rabbitmq.log') });
   return { url: `amqp://guest:guest@127.0.0.1:${amqpPort}`, rabbitmqctl: { command: binaries.ctl, env } };
@@ -51,7 +60,15 @@ export async function startNode({ keeper, binaries, env, logFile }) {
  * Writes a node's files below `home` and returns the environment that makes it, and rabbitmqctl, use nothing else.
  * `settings` are more lines of its rabbitmq.conf.
  */
-export function nodeEnvironment({ home, nodeName, amqpPort, distributionPort, epmdPort, settings = [] }) {
+export function nodeEnvironment({
+  home,
+  nodeName,
+  amqpPort,
+  distributionPort,
+  epmdPort,
+  plugins = [],
+  settings = [],
+}) {
   mkdirSync(join(home, 'conf.d'), { recursive: true });
   const write = (name, content) => {
     const path = join(home, name);
@@ -61,6 +78,8 @@ export function nodeEnvironment({ home, nodeName, amqpPort, distributionPort, ep
   return {
     PATH: process.env.PATH,
     HOME: home,
+    // Else it may end up in the working directory, and it holds the memory of the program that crashed.
+    ERL_CRASH_DUMP: join(home, 'erl_crash.dump'),
     LANG: 'C.UTF-8',
     RABBITMQ_NODENAME: nodeName,
     RABBITMQ_NODE_PORT: String(amqpPort),
@@ -70,7 +89,7 @@ export function nodeEnvironment({ home, nodeName, amqpPort, distributionPort, ep
     RABBITMQ_MNESIA_BASE: join(home, 'data'),
     RABBITMQ_LOG_BASE: join(home, 'log'),
     RABBITMQ_LOGS: '-',
-    RABBITMQ_ENABLED_PLUGINS_FILE: write('enabled_plugins', '[].\n'),
+    RABBITMQ_ENABLED_PLUGINS_FILE: write('enabled_plugins', `[${plugins.join(',')}].\n`),
     RABBITMQ_CONF_ENV_FILE: write('rabbitmq-env.conf', ''),
     RABBITMQ_CONFIG_FILE: write(
       'rabbitmq.conf',

@@ -181,6 +181,7 @@ function goOn(values: OrderValues, decision: Decision, emit: Emit): void {
     case 'charge':
     case 'inquire':
     case 'void':
+    case 'refused':
     case 'nothing':
       throw new Error(`bug: nothing follows for order ${order.orderId}, which is ${order.status}`);
   }

@@ -13,6 +13,10 @@ export interface CommandContext {
   /** Bytes of a file, or of stdin for `-`; ends early when `signal` is aborted. */
   readonly openInput: (path: string, signal: AbortSignal) => AsyncIterable<Uint8Array>;
   readonly newMessageId: () => string;
+  /** Wall clock, milliseconds since the epoch. */
+  readonly nowMs: () => number;
+  /** Who runs the command, as the system knows it: `anna@ops-1`. */
+  readonly userAtHost: () => string;
   readonly interruption: () => Interruption;
   /** Sets what the process exits with when the command is done. */
   readonly exitWith: (exitCode: number) => void;

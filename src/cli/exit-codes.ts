@@ -37,7 +37,7 @@ const unreachableCodes = new Set([
     'EPIPE',
   ],
 ]);
-const unreachableClasses = new Set(['database', 'publisher_unavailable']);
+const unreachableClasses = new Set(['database', 'gateway', 'publisher_unavailable']);
 
 /** Whether `error`, or what caused it, says that a service could not be reached. */
 export function isUnreachable(error: unknown, depth = 0): boolean {

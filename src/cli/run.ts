@@ -1,9 +1,19 @@
 import { Command, CommanderError } from 'commander';
+import { addAuditCommand } from './commands/audit.ts';
+import { addCompletionCommand } from './commands/completion.ts';
+import { addBreakerCommand } from './commands/breaker.ts';
 import { addConfigCommand } from './commands/config.ts';
 import { addDemoCommand } from './commands/demo.ts';
+import { addDoctorCommand } from './commands/doctor.ts';
 import { addMigrateCommand } from './commands/migrate.ts';
+import { addNotificationsCommand } from './commands/notifications.ts';
 import { addOrdersCommand } from './commands/orders.ts';
+import { addSchemaCommand } from './commands/schema.ts';
+import { addPauseCommand, addResumeCommand } from './commands/pause.ts';
+import { addReconcileCommand } from './commands/reconcile.ts';
 import { addSimulatorCommand } from './commands/simulator.ts';
+import { addStatusCommand } from './commands/status.ts';
+import { addUnknownCommand } from './commands/unknown.ts';
 import { addWorkerCommand } from './commands/worker.ts';
 import type { CommandContext } from './context.ts';
 import { CommandError, exitCodes, isUnreachable } from './exit-codes.ts';
@@ -26,7 +36,8 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
   }
 }
 
-function createProgram(context: CommandContext, version: string): Command {
+/** All commands, each with its options; nothing is run. */
+export function createProgram(context: CommandContext, version: string): Command {
   const program = new Command('cardauth')
     .description("Authorizes each order's credit card at most once, and loses none.")
     .version(version)
@@ -42,12 +53,24 @@ function createProgram(context: CommandContext, version: string): Command {
       },
     })
     .addHelpText('after', HELP_END);
+  // In the order in which --help and the README list them.
   addWorkerCommand(program, context);
   addMigrateCommand(program, context);
+  addDoctorCommand(program, context);
+  addStatusCommand(program, context);
   addOrdersCommand(program, context);
+  addUnknownCommand(program, context);
+  addNotificationsCommand(program, context);
+  addReconcileCommand(program, context);
+  addPauseCommand(program, context);
+  addResumeCommand(program, context);
+  addBreakerCommand(program, context);
   addConfigCommand(program, context);
+  addAuditCommand(program, context);
+  addSchemaCommand(program, context);
   addSimulatorCommand(program, context);
   addDemoCommand(program, context);
+  addCompletionCommand(program, context);
   return program;
 }
 
@@ -61,7 +84,9 @@ Examples:
   cardauth migrate up
   cardauth worker
   cardauth orders publish orders.ndjson
-  cardauth orders show 1234
+  cardauth orders list --status review
+  cardauth orders explain 1234
+  cardauth status --watch
 `;
 
 function failed(error: unknown, { terminal }: CliContext): number {

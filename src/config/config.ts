@@ -17,6 +17,14 @@ export interface Config {
     /** For the two objects above; what is only ours is always asserted. */
     readonly declare: 'assert' | 'passive' | 'none';
     readonly prefix: string;
+    /** Paths of PEM files, for hosts whose URL names none of its own. */
+    readonly tls: {
+      readonly ca: string | undefined;
+      readonly cert: string | undefined;
+      readonly key: string | undefined;
+    };
+    /** Without a slash at the end. */
+    readonly managementUrl: string | undefined;
   };
   readonly database: { readonly url: Secret };
   readonly gateway: {
@@ -49,6 +57,8 @@ export interface Config {
     readonly retryLevelsMs: readonly number[];
     readonly drainMs: number;
   };
+  /** Who changes something by a command; undefined: whoever runs it. */
+  readonly operator: { readonly actor: string | undefined };
   readonly transport: { readonly allowPlaintext: boolean };
   /** Port 0: no health server. */
   readonly http: { readonly host: string; readonly port: number };
@@ -137,6 +147,12 @@ const parts: { readonly [G in Group]: z.ZodType<Config[G]> } = {
     notificationsExchange: broker.CARDAUTH_NOTIFICATIONS_EXCHANGE,
     declare: broker.CARDAUTH_BROKER_DECLARE,
     prefix: broker.CARDAUTH_BROKER_PREFIX,
+    tls: Object.freeze({
+      ca: broker.CARDAUTH_BROKER_CA_FILE,
+      cert: broker.CARDAUTH_BROKER_CERT_FILE,
+      key: broker.CARDAUTH_BROKER_KEY_FILE,
+    }),
+    managementUrl: broker.CARDAUTH_BROKER_MANAGEMENT_URL,
   })),
   database: groups.database.transform((database) => ({ url: database.DATABASE_URL })),
   gateway: groups.gateway.transform((gateway) => ({
@@ -167,6 +183,7 @@ const parts: { readonly [G in Group]: z.ZodType<Config[G]> } = {
     retryLevelsMs: Object.freeze(topology.CARDAUTH_RETRY_LEVELS_MS),
     drainMs: topology.CARDAUTH_DRAIN_MS,
   })),
+  operator: groups.operator.transform((operator) => ({ actor: operator.CARDAUTH_ACTOR })),
   transport: groups.transport.transform((transport) => ({
     allowPlaintext: transport.CARDAUTH_ALLOW_PLAINTEXT,
   })),

@@ -8,6 +8,7 @@ const headings: Readonly<Record<Group, string>> = {
   gateway: 'Payment gateway',
   orders: 'Orders',
   topology: 'Deadlines, replays and limits',
+  operator: 'Operators',
   transport: 'Transport',
   http: 'Health endpoints',
   log: 'Logs',

@@ -153,6 +153,24 @@ const preconditions: readonly Precondition[] = [
         : 'AMQP_URL has an unencrypted connection to another host',
   },
   {
+    variables: ['CARDAUTH_BROKER_CERT_FILE', 'CARDAUTH_BROKER_KEY_FILE'],
+    rule: 'a certificate and its private key, or neither',
+    example: 'CARDAUTH_BROKER_CERT_FILE=worker.pem CARDAUTH_BROKER_KEY_FILE=worker-key.pem',
+    complaint: ({ CARDAUTH_BROKER_CERT_FILE: cert, CARDAUTH_BROKER_KEY_FILE: key }) =>
+      (cert === undefined) === (key === undefined)
+        ? undefined
+        : 'of CARDAUTH_BROKER_CERT_FILE and CARDAUTH_BROKER_KEY_FILE only one is set',
+  },
+  {
+    variables: ['CARDAUTH_BROKER_MANAGEMENT_URL', 'CARDAUTH_ALLOW_PLAINTEXT'],
+    rule: plaintextRule,
+    example: `CARDAUTH_BROKER_MANAGEMENT_URL=https://... or ${plaintextExample}`,
+    complaint: ({ CARDAUTH_BROKER_MANAGEMENT_URL: url, CARDAUTH_ALLOW_PLAINTEXT: allowed }) =>
+      allowed || url === undefined || isVerifiedOrLocal(url)
+        ? undefined
+        : 'CARDAUTH_BROKER_MANAGEMENT_URL has an unencrypted connection to another host',
+  },
+  {
     variables: ['DATABASE_URL', 'CARDAUTH_ALLOW_PLAINTEXT'],
     rule: plaintextRule,
     example: `DATABASE_URL=postgres://...?sslmode=verify-full or ${plaintextExample}`,

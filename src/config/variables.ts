@@ -45,6 +45,8 @@ function variable<Schema extends z.ZodType>(schema: Schema, about: VariableFacts
   return schema;
 }
 
+/** Where a file lies; whether it can be read shows when it is. */
+const filePath = () => matching(/^\P{Cc}{1,4096}$/u, 'is not a path').optional();
 const dayMs = 86_400_000;
 /** Names of queues and exchanges: at most 255 bytes in AMQP 0-9-1, without control characters. */
 const amqpName = () => matching(/^[\x21-\x7e]{1,200}$/, 'is not 1-200 visible ASCII characters');
@@ -87,6 +89,32 @@ export const groups = {
         example: 'cardauth',
       },
     ),
+    CARDAUTH_BROKER_CA_FILE: variable(filePath(), {
+      fallback: 'the CAs that Node.js trusts',
+      rule: 'a path of up to 4096 characters',
+      description:
+        'PEM file of the CAs that may sign the certificates of `amqps://` hosts; read at each connect.',
+      example: '/etc/cardauth/rabbitmq-ca.pem',
+    }),
+    CARDAUTH_BROKER_CERT_FILE: variable(filePath(), {
+      fallback: 'none',
+      rule: 'a path of up to 4096 characters, together with CARDAUTH_BROKER_KEY_FILE',
+      description: "PEM file of the worker's own certificate for `amqps://` hosts; read at each connect.",
+      example: '/etc/cardauth/worker.pem',
+    }),
+    CARDAUTH_BROKER_KEY_FILE: variable(filePath(), {
+      fallback: 'none',
+      rule: 'a path of up to 4096 characters, together with CARDAUTH_BROKER_CERT_FILE',
+      description: 'PEM file of the private key of that certificate; read at each connect.',
+      example: '/run/secrets/worker-key.pem',
+    }),
+    CARDAUTH_BROKER_MANAGEMENT_URL: variable(baseUrl.optional(), {
+      fallback: 'none: `cardauth doctor` skips what AMQP cannot tell',
+      rule: 'an http:// or https:// URL without credentials, query or fragment',
+      description:
+        'Management API of the broker, for `cardauth doctor` only; it logs in as AMQP_URL does, with the tag `management` or better.',
+      example: 'https://rabbit-1.example:15671',
+    }),
   }),
 
   database: z.object({
@@ -255,6 +283,18 @@ export const groups = {
     }),
   }),
 
+  operator: z.object({
+    CARDAUTH_ACTOR: variable(
+      matching(/^(?=.*\S)[^\p{Cc}\p{Zl}\p{Zp}]{1,200}$/u, 'is not 1-200 printable characters').optional(),
+      {
+        fallback: 'your user name and host',
+        rule: '1-200 printable characters',
+        description: 'Who gives the commands that change something: the name that the audit log keeps.',
+        example: 'anna@ops-1',
+      },
+    ),
+  }),
+
   transport: z.object({
     CARDAUTH_ALLOW_PLAINTEXT: variable(flag, {
       default: 'false',
@@ -305,6 +345,7 @@ export const environment = z.object({
   ...groups.gateway.shape,
   ...groups.orders.shape,
   ...groups.topology.shape,
+  ...groups.operator.shape,
   ...groups.transport.shape,
   ...groups.http.shape,
   ...groups.log.shape,

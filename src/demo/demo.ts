@@ -7,7 +7,8 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { Secret } from '../domain/card.ts';
-import { openOrderHistory, openOrderPublisher } from '../operations.ts';
+import { openOrderHistory, openOrderPublisher, openParkedOrders } from '../operations.ts';
+import type { ParkedOrders } from '../ports/parked-orders.ts';
 import { balance, type Evidence, type StoredRow } from './books.ts';
 import { demoOrders, type DemoOrder } from './orders.ts';
 import type { DemoProcess } from './processes.ts';
@@ -25,6 +26,7 @@ export interface DemoOptions {
 /** Without any news for this long, what is missing counts as lost. */
 const PATIENCE_MS = 60_000;
 const LOOK_EVERY_MS = 100;
+const LOOK_AT_PARKED_EVERY_MS = 300;
 /** The demo takes its time: latency would only be waiting in line if all orders came at once. */
 const PUBLISH_SECONDS = 10;
 const SLICE_MS = 50;
@@ -77,6 +79,7 @@ async function play(
     show(total - sightings.missing, 'worker killed, starting another');
     return stage.startWorker();
   };
+  void watchParked(config, stage, sightings);
   const [next] = await Promise.all([killInTheMiddle(), publish(config, stage, orders, sightings)]);
   await until(() => sightings.missing === 0, stage, sightings, 'authorizing after the kill', show, total);
   await nothingUnknown(stage, config, (open) => {
@@ -124,6 +127,25 @@ async function nothingUnknown(
 /** Rejects as soon as the stage is struck, so that nothing goes on behind a Ctrl-C. */
 function stageSleep({ gone }: DemoStage): Promise<void> {
   return sleep(LOOK_EVERY_MS, undefined, { signal: gone });
+}
+
+/** Looks for parked orders, where an operator does, until the stage is struck. */
+async function watchParked(
+  config: DemoOptions['config'],
+  stage: DemoStage,
+  sightings: Sightings,
+): Promise<void> {
+  const parked = openParkedOrders(databaseOf(stage, config));
+  while (!stage.gone.aborted) {
+    // Not seen this time: when it stays like that, the books say so.
+    await seeParked(parked, sightings).catch(() => undefined);
+    await sleep(LOOK_AT_PARKED_EVERY_MS, undefined, { signal: stage.gone }).catch(() => undefined);
+  }
+  await parked.close();
+}
+
+async function seeParked(parked: ParkedOrders, sightings: Sightings): Promise<void> {
+  for await (const order of parked.list()) sightings.onParked(order);
 }
 
 async function until(
@@ -174,8 +196,11 @@ async function evidence(
   config: DemoOptions['config'],
   stage: DemoStage,
   orders: readonly DemoOrder[],
-  { receipts, parked }: Sightings,
+  sightings: Sightings,
 ): Promise<Evidence> {
+  const parkedOrders = openParkedOrders(databaseOf(stage, config));
+  await seeParked(parkedOrders, sightings).finally(() => parkedOrders.close());
+  const { parked, receipts } = sightings;
   return {
     published: orders,
     approvals: approvalsIn(stage.ledgerFile),

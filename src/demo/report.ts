@@ -1,3 +1,4 @@
+import type { JsonValue } from '../cli/json-outputs.ts';
 import type { Books } from './books.ts';
 import type { Timings } from './sightings.ts';
 
@@ -5,7 +6,10 @@ const MOST_PROBLEMS = 20;
 
 /** The closing table, or the same as one JSON object. */
 export function demoReport(books: Books, timings: Timings, json: boolean): string {
-  if (json) return `${JSON.stringify({ ...books, ...timings, balanced: books.problems.length === 0 })}\n`;
+  if (json) {
+    const result: JsonValue<'demo'> = { ...books, ...timings, balanced: books.problems.length === 0 };
+    return `${JSON.stringify(result)}\n`;
+  }
   const rows: readonly (readonly [string, string | number])[] = [
     ['orders in', books.orders],
     ['  messages, copies included', books.messages],

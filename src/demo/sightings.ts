@@ -1,4 +1,5 @@
 import type { SeenMessage } from '../adapters/rabbitmq/observer.ts';
+import type { ParkedOrderSummary } from '../ports/parked-orders.ts';
 import type { Evidence } from './books.ts';
 import type { DemoOrder } from './orders.ts';
 
@@ -6,15 +7,16 @@ export interface Timings {
   /** From the broker's confirm of an order to its first announcement, milliseconds. */
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Orders announced or parked, over the time from the first publish to the last of them. */
+  /** Orders announced or parked and recorded, over the time from the first publish to the last of them. */
   readonly ordersPerSecond: number;
 }
 
-/** What is seen from outside while the demo runs: publisher's confirms, announcements, parked copies. */
+/** What is seen from outside while the demo runs: publisher's confirms, announcements, parked orders. */
 export class Sightings {
   readonly receipts: Evidence['receipts'][number][] = [];
   readonly parked: Evidence['parked'][number][] = [];
   readonly #publishedAtMs = new Map<string, number>();
+  readonly #parkIds = new Set<string>();
   readonly #latenciesMs: number[] = [];
   /** Order ids; message ids where there is no order id. */
   readonly #missing: Set<string>;
@@ -48,9 +50,10 @@ export class Sightings {
     this.#latenciesMs.push(this.lastNewsMs - (this.#publishedAtMs.get(orderId) ?? this.lastNewsMs));
   };
 
-  readonly onParked = ({ messageId, headers }: SeenMessage): void => {
-    const id = headers['cardauth-park-order-id'];
-    const orderId = typeof id === 'string' ? id : undefined;
+  /** The same one any number of times. */
+  readonly onParked = ({ messageId, orderId, parkId }: ParkedOrderSummary): void => {
+    if (this.#parkIds.has(parkId)) return;
+    this.#parkIds.add(parkId);
     this.parked.push({ orderId, messageId });
     this.lastNewsMs = performance.now();
     this.#missing.delete(orderId ?? messageId ?? '');

@@ -28,7 +28,6 @@ export interface DemoStage {
 
 export interface DemoSight {
   readonly onAnnouncement: (message: SeenMessage) => void;
-  readonly onParked: (message: SeenMessage) => void;
 }
 
 /** A day's worth of patience would be shown by nobody: the demo's waits are short. */

@@ -20,6 +20,39 @@ export interface OrderRecord {
   readonly attempts: readonly AttemptRecord[];
   /** In the order they were recorded; of a very long history the latest ones. */
   readonly events: readonly OrderEvent[];
+  /** When the order was first seen and last changed; undefined without an order. */
+  readonly seenAtMs: number | undefined;
+  readonly updatedAtMs: number | undefined;
+  /** Each time its message was handed to a person, the oldest first; of very many the latest ones. */
+  readonly parkings: readonly Parking[];
+  /** What operators did to it, the oldest first; of very many the latest ones. */
+  readonly actions: readonly OperatorAction[];
+  /** The system of record's clock, milliseconds since the epoch. */
+  readonly readAtMs: number;
+  /** Worker sessions that live, among those that claimed the order. */
+  readonly livingWorkers: ReadonlySet<number>;
+}
+
+export interface Parking {
+  readonly parkedId: string;
+  readonly parkedAtMs: number;
+  readonly firstSeenMs: number;
+  readonly reason: string;
+  readonly class: string;
+  /** What happened, for people. */
+  readonly error: string;
+  /** Replays before it was parked. */
+  readonly attempts: number;
+  /** `parked`: it waits. */
+  readonly state: string;
+  readonly closedAtMs: number | undefined;
+}
+
+export interface OperatorAction {
+  readonly happenedAtMs: number;
+  readonly actor: string;
+  readonly action: string;
+  readonly reason: string;
 }
 
 export interface AttemptRecord extends Attempt {

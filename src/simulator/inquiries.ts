@@ -3,6 +3,7 @@ import { badRequest, type Answer, type ErrorAnswer } from './answer.ts';
 import type { FormParams } from './form.ts';
 import type { GatewayRequest } from './gateway-request.ts';
 import type { IntentStore } from './intent-store.ts';
+import type { Intent } from './payment-intent.ts';
 import { noSuchIntent } from './void.ts';
 
 export function retrieve(intentId: string, intents: IntentStore): Answer {
@@ -34,10 +35,34 @@ export function searchedOrderId(params: FormParams): string | undefined {
 export function list(params: FormParams, intents: IntentStore): Answer {
   const limit = readLimit(params);
   if (typeof limit !== 'number') return limit;
-  const page = intents.page(limit, params.get('starting_after'));
+  const created = readCreated(params);
+  if (!('fits' in created)) return created;
+  const page = intents.page(limit, params.get('starting_after'), created.fits);
   if (page === undefined) return badRequest('No such payment_intent.', 'starting_after', 'resource_missing');
   return { kind: 'list', url: '/v1/payment_intents', ...page };
 }
+
+/** `created` is a time in seconds or a range of them: https://docs.stripe.com/api/payment_intents/list */
+function readCreated(params: FormParams): { fits: (intent: Intent) => boolean } | ErrorAnswer {
+  const bounds: ((createdSeconds: number) => boolean)[] = [];
+  for (const [name, test] of Object.entries(CREATED_TESTS)) {
+    const text = params.get(name);
+    if (text === undefined) continue;
+    if (!/^\d{1,12}$/.test(text)) return badRequest(`Invalid timestamp: must be seconds.`, name);
+    bounds.push((created) => test(created, Number(text)));
+  }
+  return {
+    fits: ({ createdAtMs }) => bounds.every((isWithin) => isWithin(Math.floor(createdAtMs / 1000))),
+  };
+}
+
+const CREATED_TESTS: Readonly<Record<string, (created: number, bound: number) => boolean>> = {
+  created: (created, bound) => created === bound,
+  'created[gt]': (created, bound) => created > bound,
+  'created[gte]': (created, bound) => created >= bound,
+  'created[lt]': (created, bound) => created < bound,
+  'created[lte]': (created, bound) => created <= bound,
+};
 
 export function unknownUrl({ method, path }: GatewayRequest): ErrorAnswer {
   const message = `Unrecognized request URL (${method}: ${path.slice(0, 100)}).`;

@@ -33,11 +33,30 @@ export class IntentStore {
     return positions.toReversed().flatMap((position) => this.#intents[position] ?? []);
   }
 
-  /** Newest first; with `afterId`, only older ones than that. Undefined: there is no intent of that id. */
-  page(limit: number, afterId?: string): { intents: Intent[]; hasMore: boolean } | undefined {
+  /**
+   * Of those that `fits` wants, newest first; with `afterId`, only older ones than that. Undefined: there is no intent
+   * of that id.
+   */
+  page(
+    limit: number,
+    afterId?: string,
+    fits: (intent: Intent) => boolean = () => true,
+  ): { intents: Intent[]; hasMore: boolean } | undefined {
     const end = afterId === undefined ? this.#intents.length : this.#positions.get(afterId);
     if (end === undefined) return undefined;
-    const start = Math.max(0, end - limit);
-    return { intents: this.#intents.slice(start, end).reverse(), hasMore: start > 0 };
+    const intents: Intent[] = [];
+    for (const intent of this.#olderThan(end)) {
+      if (!fits(intent)) continue;
+      if (intents.length === limit) return { intents, hasMore: true };
+      intents.push(intent);
+    }
+    return { intents, hasMore: false };
+  }
+
+  *#olderThan(end: number): Generator<Intent> {
+    for (let position = end - 1; position >= 0; position -= 1) {
+      const intent = this.#intents[position];
+      if (intent !== undefined) yield intent;
+    }
   }
 }

@@ -39,6 +39,8 @@ const allowedNames: ReadonlySet<string> = new Set([
     'nextAttemptInMs',
     'levelMs',
     'redelivered',
+    'parkId',
+    'isNew',
   ],
   // database
   ...['migration', 'schemaVersion', 'worker', 'owner', 'constraint', 'sqlState', 'facts'],

@@ -1,4 +1,4 @@
-import { maskCardNumbers } from './card-numbers.ts';
+import { maskCardNumbers } from '../domain/card-numbers.ts';
 
 /** Takes card numbers and known secrets out of a text. */
 export type Scrubber = (text: string) => string;

@@ -11,6 +11,7 @@ import { Drain, type DrainReport } from './drain.ts';
 import type { OutletParts } from './outlet.ts';
 import { problemReporter, type ReportProblem } from './problems.ts';
 import type { RandomSource } from './random.ts';
+import type { TreeFailure } from './spout.ts';
 import { Statistics } from './statistics.ts';
 import { reportStatistics, type StatisticsReport } from './statistics-report.ts';
 import { MicrotaskSteps, type StepScheduler } from './steps.ts';
@@ -23,6 +24,8 @@ export interface RunnerOptions {
   readonly random: RandomSource;
   /** Told of what broke its contract without a tuple to fail for it. */
   readonly onProblem?: ReportProblem;
+  /** Told of every tuple tree that failed. */
+  readonly onTreeFailed?: (failure: TreeFailure) => void;
   /** How long the cleanup of bolts, and then the close of spouts, may take at the end. Default 5,000. */
   readonly closeTimeoutMs?: number;
   /** For tests: decides the order of the runtime's own steps. */
@@ -76,6 +79,7 @@ export class TopologyRunner {
       watch: options.watch,
       reportProblem: this.#reportProblem,
       onTreeEnded: (tree, failure) => {
+        if (failure !== undefined) options.onTreeFailed?.(failure);
         this.#drain?.treeEnded(tree, failure);
       },
       onTaskIdle: () => {

@@ -1,7 +1,10 @@
+import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
+import type { Command } from 'commander';
 import type { Parts } from '../../src/cli/parts.ts';
-import { runCli } from '../../src/cli/run.ts';
+import { createProgram, runCli } from '../../src/cli/run.ts';
 import { createTerminal } from '../../src/cli/terminal.ts';
+import { assertDocumentedJson } from './documented-json.ts';
 
 export interface CliRun {
   readonly exitCode: number;
@@ -15,11 +18,16 @@ export interface CliWorld {
   readonly files?: Readonly<Record<string, string>>;
   readonly stdin?: string;
   readonly isTTY?: boolean;
+  /** Columns of the terminal that stdout is; undefined: it is a pipe. */
+  readonly width?: number;
   /** Aborted: SIGINT came. */
   readonly interrupt?: AbortSignal;
 }
 
-/** Runs a command line in this process, against files, streams and parts of the test's own. */
+/**
+ * Runs a command line in this process, against files, streams and parts of the test's own. What it prints under
+ * `--json` is held against the command's schema.
+ */
 export async function cli(args: readonly string[], world: CliWorld = {}): Promise<CliRun> {
   const { parts = {}, env = {}, files = {}, stdin = '', isTTY = false } = world;
   const interrupt = world.interrupt ?? new AbortController().signal;
@@ -33,7 +41,10 @@ export async function cli(args: readonly string[], world: CliWorld = {}): Promis
     version: '1.2.3',
     parts,
     terminal: createTerminal({
-      stdout: { write: (text) => (stdout += text) },
+      stdout: {
+        write: (text) => (stdout += text),
+        ...(world.width !== undefined && { isTTY: true, columns: world.width }),
+      },
       stderr: { write: (text) => (stderr += text), isTTY },
       env,
     }),
@@ -41,6 +52,8 @@ export async function cli(args: readonly string[], world: CliWorld = {}): Promis
     readFile,
     openInput: (path) => Readable.from([Buffer.from(path === '-' ? stdin : readFile(path))]),
     newMessageId: () => 'message-id',
+    nowMs: Date.now,
+    userAtHost: () => 'anna@ops-1',
     interruption: () => ({
       signal: interrupt,
       exitCode: () => (interrupt.aborted ? 130 : undefined),
@@ -52,7 +65,30 @@ export async function cli(args: readonly string[], world: CliWorld = {}): Promis
       release: () => undefined,
     }),
   });
+  await assertDocumentedJson(args, stdout);
   return { exitCode, stdout, stderr };
+}
+
+/** As if every part were there; to be looked at and not run. */
+export const everyPart: Parts = new Proxy({}, { get: () => () => assert.fail('no command is run') });
+
+/** Every command there is, to be looked at and not run: as if every part were there. */
+export function wholeProgram(): Command {
+  const notRun = (): never => assert.fail('no command is run');
+  const terminal = createTerminal({ stdout: { write: notRun }, stderr: { write: notRun }, env: {} });
+  const context = {
+    parts: everyPart,
+    terminal,
+    env: {},
+    readFile: notRun,
+    openInput: notRun,
+    newMessageId: notRun,
+    nowMs: notRun,
+    userAtHost: notRun,
+    interruption: notRun,
+    exitWith: notRun,
+  };
+  return createProgram(context, '1.2.3');
 }
 
 /** Variables without which a worker does not start. */

@@ -49,6 +49,11 @@ describe('the commands on real services', () => {
     const shown = await run(t, ['orders', 'show', 'no-such-order'], env);
     assert.equal(shown.code, 1);
     assert.match(shown.stderr, /nothing is known of order no-such-order/);
+    // No broker is configured that anyone listens at: these need the database only.
+    const alone = { ...env, AMQP_URL: `amqp://u:p@${NOWHERE}` };
+    const listed = await run(t, ['orders', 'list', '--newer-than', '1h', '--json'], alone);
+    assert.deepEqual([listed.code, listed.stdout], [0, ['{"orders":[],"next":null}']]);
+    assert.equal((await run(t, ['orders', 'explain', 'no-such-order'], alone)).code, 1);
   });
 
   it('publish puts the lines of a file on the queue, byte for byte', async (t) => {
@@ -96,6 +101,8 @@ describe('the commands on real services', () => {
       run(t, ['migrate', 'up'], env),
       run(t, ['migrate', 'status'], env),
       run(t, ['orders', 'show', '1'], env),
+      run(t, ['orders', 'list'], env),
+      run(t, ['orders', 'explain', '1'], env),
       run(t, ['orders', 'publish', file], env),
     ]);
     for (const { code, stdout, stderr } of runs) {

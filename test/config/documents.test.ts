@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { parseEnv } from 'node:util';
+import * as z from 'zod';
 import { loadConfig } from '../../src/config/config.ts';
+import { environmentSchema } from '../../src/config/environment-schema.ts';
 import { envExample, variablesTable } from '../../src/config/documents.ts';
 import { secretTexts } from '../../src/config/secrets.ts';
 import { settingsTable, shownSettings } from '../../src/config/show.ts';
@@ -39,13 +41,36 @@ describe('generated documents', () => {
     assert.deepEqual(Object.keys(parseEnv(uncommented)).sort(), names.sort());
   });
 
-  it('every example is accepted by its own rule', () => {
+  it('every example is accepted by its own rule, beside the others of its group', () => {
     for (const { name, example, group } of variables) {
       if (example === undefined) continue;
-      const loaded = loadConfig({ env: { [name]: example }, readFile: noFile, groups: [group] });
+      const examples = variables.filter((one) => one.group === group && one.example !== undefined);
+      const env = Object.fromEntries(examples.map((one) => [one.name, one.example]));
+      const loaded = loadConfig({ env, readFile: noFile, groups: [group] });
       const problems = loaded.ok ? [] : loaded.problems.filter((problem) => problem.variables.includes(name));
       assert.deepEqual(problems, [], name);
     }
+  });
+});
+
+describe('config schema', () => {
+  it('names every variable, and is met by every default and every example', () => {
+    const schema = environmentSchema();
+    const { properties } = schema as { properties: Record<string, unknown> };
+    assert.deepEqual(Object.keys(properties).sort(), variables.map(({ name }) => name).sort());
+    const parsed = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+    for (const { name, default: given, example } of variables) {
+      for (const text of [given, example]) {
+        if (text !== undefined) assert.ok(parsed.safeParse({ [name]: text }).success, `${name}=${text}`);
+      }
+    }
+    assert.ok(!parsed.safeParse({ CARDAUTH_ORDERS_QUEUE: 'a b' }).success);
+  });
+
+  it('shows no secret', () => {
+    const text = JSON.stringify(environmentSchema());
+    for (const { secret, example, default: given } of variables)
+      if (secret === true && example !== undefined && example !== given) assert.ok(!text.includes(example));
   });
 });
 

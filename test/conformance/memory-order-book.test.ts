@@ -1,3 +1,4 @@
+import { operatorFactsConformance } from './operator-facts.ts';
 import { MemoryOrderBook, MemoryOrders } from '../support/memory-order-book.ts';
 import {
   orderBookConformance,
@@ -8,6 +9,7 @@ import {
 
 orderBookConformance('memory', openStore);
 softDeclineConformance('memory', openStore);
+operatorFactsConformance('memory', openStore);
 
 function openStore({ leaseMs, keyWindowMs, softDeclineRetry }: StoreSettings): Promise<Store> {
   const table = new MemoryOrders();

@@ -85,6 +85,17 @@ export function inquired(outcome: InquiryOutcome, inquiry: number, generation = 
   return { kind: 'inquired', generation, inquiry, outcome };
 }
 
+/** An operator's word that the order was approved under `reference`, or, without one, declined. */
+export function settled(reference: string | undefined, generation = 1): OrderFact {
+  const as =
+    reference === undefined ? ({ kind: 'declined' } as const) : ({ kind: 'approved', reference } as const);
+  return { kind: 'settled', generation, as, isCheckedAtGateway: true };
+}
+
+export function reopened(generation = 1): OrderFact {
+  return { kind: 'reopened', generation };
+}
+
 export function voided(outcome: VoidOutcome, reference: string, generation = 1): OrderFact {
   return { kind: 'voided', generation, reference, outcome };
 }

@@ -20,7 +20,9 @@ import {
   OUTCOMES,
   outcomeOf,
   PARTIAL,
+  reopened,
   RETRY_WAITS_MS,
+  settled,
   START_MS,
   TERMS,
   VOID_OUTCOMES,
@@ -40,6 +42,9 @@ type Event =
   | { readonly kind: 'parked' | 'resolve' }
   | { readonly kind: 'inquired'; readonly age: number; readonly outcome: InquiryOutcome }
   | { readonly kind: 'voided'; readonly outcome: VoidOutcome }
+  | { readonly kind: 'operator settles'; readonly reference: string | undefined }
+  | { readonly kind: 'operator reopens' | 'operator resends' | 'operator looks' }
+  | { readonly kind: 'operator asked'; readonly outcome: InquiryOutcome }
   | { readonly kind: 'worker dies'; readonly worker: number }
   | { readonly kind: 'time passes'; readonly ms: number };
 
@@ -74,6 +79,9 @@ const event: fc.Arbitrary<Event> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('inquired' as const), age: fc.nat(1), outcome: answer }) },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('voided' as const), outcome: fc.constantFrom<VoidOutcome[]>(...Object.values(VOID_OUTCOMES)) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('worker dies' as const), worker }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('operator settles' as const), reference: fc.constantFrom('pi_1', 'pi_2', undefined) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('operator reopens' as const, 'operator reopens' as const, 'operator resends' as const, 'operator looks' as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('operator asked' as const), outcome: answer }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('time passes' as const), ms: fc.constantFrom(1000, LEASE_MS, ...RETRY_WAITS_MS, KEY_WINDOW_MS / 2, KEY_WINDOW_MS) }) },
 ); // prettier-ignore
 
@@ -83,9 +91,22 @@ const declinedTry: fc.Arbitrary<readonly Event[]> = worker.map((worker) => [
   { kind: 'outcome', request: -1, outcome: OUTCOMES.declinedSoftly },
   { kind: 'time passes', ms: Math.max(...RETRY_WAITS_MS) },
 ]);
+/** What nobody knows, until an operator decides it and, after the key's window, wants it tried again. */
+const settledTry: fc.Arbitrary<readonly Event[]> = fc.record({ worker, waits: fc.boolean() }).map(({ worker, waits }) => [
+  { kind: 'claim', worker },
+  { kind: 'outcome', request: -1, outcome: OUTCOMES.unknown },
+  { kind: 'operator settles', reference: undefined },
+  ...(waits ? [{ kind: 'time passes', ms: KEY_WINDOW_MS + 3_600_001 } as const] : []),
+  { kind: 'operator reopens' },
+  { kind: 'claim', worker },
+]); // prettier-ignore
 const life: fc.Arbitrary<Event[]> = fc
   .array(
-    fc.oneof({ weight: 9, arbitrary: event.map((one) => [one]) }, { weight: 3, arbitrary: declinedTry }),
+    fc.oneof(
+      { weight: 9, arbitrary: event.map((one) => [one]) },
+      { weight: 3, arbitrary: declinedTry },
+      { weight: 1, arbitrary: settledTry },
+    ),
     {
       maxLength: 30,
       size: 'max',
@@ -110,6 +131,8 @@ function live(events: readonly Event[], observe: (step: Step) => void): void {
   /** The session that worker n runs now; a worker that died comes back with another one. */
   const sessions = new Map<number, number>();
   const requests: Request[] = [];
+  const givenBack = new Set<string>();
+  const over = new Set<number>();
   const isAlive = (session: number) => !dead.has(session);
 
   for (const event of events) {
@@ -119,7 +142,7 @@ function live(events: readonly Event[], observe: (step: Step) => void): void {
       dead.add(session);
       sessions.set(event.worker, session + 10);
     }
-    const fact = factOf(event, requests, order);
+    const fact = factOf(event, requests, order, givenBack);
     if (fact === undefined) continue;
 
     const before = order;
@@ -139,7 +162,12 @@ function live(events: readonly Event[], observe: (step: Step) => void): void {
       const request = requests.at(event.request);
       if (request !== undefined) request.outcome = fact.outcome;
     }
-    observe({ before, fact, decision, requests, nowMs, session, isAlive });
+    const voiding = order?.attempt?.voiding;
+    if (voiding?.state === 'confirmed') givenBack.add(voiding.reference);
+    if (voiding?.state === 'confirmed') over.add(order?.generation ?? 0);
+    if ((fact.kind === 'outcome' || fact.kind === 'inquired') && fact.outcome.kind === 'declined')
+      over.add(fact.generation);
+    observe({ before, fact, decision, requests, givenBack, over, nowMs, session, isAlive });
     if (decision.next.step === 'charge') {
       const { generation, claim } = decision.next;
       requests.push({ generation, claim, claimedAtMs: nowMs, outcome: undefined });
@@ -153,6 +181,10 @@ interface Step {
   readonly decision: Decision;
   /** In the order in which they were made; before a charge of this step. */
   readonly requests: readonly Request[];
+  /** Holds that the gateway has confirmed to be given back. */
+  readonly givenBack: ReadonlySet<string>;
+  /** Generations that the gateway has declined, or whose hold it has given back. */
+  readonly over: ReadonlySet<number>;
   readonly nowMs: number;
   /** Who learned the fact. */
   readonly session: number;
@@ -163,6 +195,7 @@ function factOf(
   event: Event,
   requests: readonly Request[],
   order: StoredOrder | undefined,
+  givenBack: ReadonlySet<string>,
 ): OrderFact | undefined {
   const generation = order?.generation ?? 1;
   switch (event.kind) {
@@ -186,6 +219,19 @@ function factOf(
       return inquired(event.outcome, (order?.attempt?.inquiries ?? 0) - event.age, generation);
     case 'voided':
       return voided(event.outcome, order?.attempt?.voiding?.reference ?? 'pi_1', generation);
+    case 'operator settles':
+      return settled(event.reference, generation);
+    case 'operator reopens':
+      // The gateway was asked first.
+      return requests.some((request) => holdsMoney(request, givenBack)) ? undefined : reopened(generation);
+    case 'operator resends':
+      return { kind: 'resend' };
+    case 'operator looks':
+      return { kind: 'resolve', atOnce: true };
+    case 'operator asked': {
+      const fact = inquired(event.outcome, order?.attempt?.inquiries ?? 0, generation);
+      return fact.kind === 'inquired' ? { ...fact, atOnce: true } : fact;
+    }
     case 'worker dies':
     case 'time passes':
       return undefined;
@@ -202,9 +248,13 @@ function always(invariant: (step: Step) => void, numRuns = 2000): void {
 }
 
 describe('whatever happens to an order', () => {
-  test('a decided order never changes but in the note that it was announced', () => {
-    always(({ before, decision }) => {
+  test('a decided order never changes but in the note that it was announced, unless a denied one is reopened', () => {
+    always(({ before, fact, decision }) => {
       if (before === undefined || !isTerminal(before)) return;
+      if (fact.kind === 'reopened' && decision.order !== before) {
+        assert.equal(before.status, 'denied');
+        return;
+      }
       const { notifiedAtMs, version, attempt } = decision.order ?? assert.fail('the order is gone');
       assert.deepEqual(decision.order, { ...before, notifiedAtMs, version, attempt });
       const { voiding, resolveDueMs } = attempt ?? {};
@@ -223,12 +273,13 @@ describe('whatever happens to an order', () => {
     });
   });
 
-  test('a new generation begins with a claim, after a soft decline, when its wait is over, and not too often', () => {
+  test('a new generation is an operator’s, or begins with a claim, after a soft decline, when its wait is over, and not too often', () => {
     always(({ before, fact, decision: { order }, nowMs }) => {
       const generation = before?.generation ?? 1;
       if (order === undefined || order.generation === generation) return;
       assert.equal(order.generation, generation + 1);
-      assert.ok(order.generation <= 1 + RETRY_WAITS_MS.length);
+      if (fact.kind === 'reopened') return;
+      assert.ok(generation <= RETRY_WAITS_MS.length);
       assert.equal(fact.kind, 'claim');
       assert.equal(before?.status, 'received');
       assert.deepEqual([before.attempt?.state, before.attempt?.declineClass], ['declined', 'soft']);
@@ -239,11 +290,45 @@ describe('whatever happens to an order', () => {
     });
   });
 
-  test('no try is made after money was heard of', () => {
-    always(({ decision: { next }, requests }) => {
+  test('no try is made after money was heard of, unless it was given back', () => {
+    always(({ decision: { next }, requests, givenBack }) => {
       if (next.step !== 'charge') return;
-      const heard = requests.map(({ outcome }) => outcome?.kind);
-      assert.ok(!heard.includes('approved') && !heard.includes('contradicted'));
+      assert.ok(!requests.some((request) => holdsMoney(request, givenBack)));
+    });
+  });
+
+  test('no try is made while an earlier one may still arrive at the gateway', () => {
+    always(({ decision: { next }, requests, over, nowMs }) => {
+      if (next.step !== 'charge') return;
+      for (const { generation, outcome, claimedAtMs } of requests) {
+        const mayArrive = outcome === undefined || outcome.kind === 'unknown';
+        if (!mayArrive || generation === next.generation || over.has(generation)) continue;
+        assert.ok(nowMs - claimedAtMs > 3_600_000, `a request of generation ${generation} may be on its way`);
+        const first = requests.find((request) => request.generation === generation)?.claimedAtMs ?? nowMs;
+        assert.ok(nowMs - first > KEY_WINDOW_MS, `the key of generation ${generation} may be sent again`);
+      }
+    });
+  });
+
+  test('what an operator is refused changes nothing', () => {
+    always(({ before, decision: { order, next, alarm } }) => {
+      if (next.step !== 'refused') return;
+      assert.equal(order, before);
+      assert.equal(alarm, undefined);
+    });
+  });
+
+  test('an operator settles what has no verdict, and nothing else', () => {
+    always(({ before, fact, decision: { order, next } }) => {
+      if (fact.kind !== 'settled' || order === before) return;
+      assert.ok(before?.status === 'authorization-unknown' || before?.status === 'review');
+      assert.equal(next.step, 'announce');
+      assert.equal(order?.status, fact.as.kind === 'approved' ? 'ready-to-ship' : 'denied');
+      // Nobody may be left to announce it, and money on record must not stay with a denied order.
+      assert.notEqual(order.attempt?.resolveDueMs, undefined);
+      if (fact.as.kind === 'declined' && before.gatewayReference !== undefined) {
+        assert.equal(order.attempt?.voiding?.reference, before.gatewayReference);
+      }
     });
   });
 
@@ -340,7 +425,9 @@ describe('whatever happens to an order', () => {
   test('it is denied only by a decline, or before anything was sent', () => {
     always(({ before, fact, decision: { order }, requests }) => {
       if (order?.status !== 'denied' || before?.status === 'denied') return;
-      if (fact.kind === 'outcome' || fact.kind === 'inquired') assert.equal(fact.outcome.kind, 'declined');
+      if (fact.kind === 'settled') assert.equal(fact.as.kind, 'declined');
+      else if (fact.kind === 'outcome' || fact.kind === 'inquired')
+        assert.equal(fact.outcome.kind, 'declined');
       else {
         assert.equal(fact.kind, 'refuse');
         if (before?.attempt?.state === 'declined') return;
@@ -353,8 +440,11 @@ describe('whatever happens to an order', () => {
   test('it is ready to ship only by an approval, and has its reference', () => {
     always(({ before, fact, decision: { order } }) => {
       if (order?.status !== 'ready-to-ship' || before?.status === 'ready-to-ship') return;
-      assert.ok((fact.kind === 'outcome' || fact.kind === 'inquired') && fact.outcome.kind === 'approved');
-      assert.equal(order.gatewayReference, fact.outcome.reference);
+      if (fact.kind !== 'outcome' && fact.kind !== 'inquired' && fact.kind !== 'settled')
+        assert.fail(fact.kind);
+      const verdict = fact.kind === 'settled' ? fact.as : fact.outcome;
+      assert.ok(verdict.kind === 'approved');
+      assert.equal(order.gatewayReference, verdict.reference);
     });
   });
 
@@ -408,6 +498,10 @@ describe('whatever happens to an order', () => {
       const [then, now] = [before?.attempt?.voiding, order?.attempt?.voiding];
       if (now?.state === 'due') assert.notEqual(order?.attempt?.resolveDueMs, undefined);
       if (now !== undefined) assert.notEqual(order?.attempt?.state, 'approved');
+      if (fact.kind === 'reopened' && order !== before) {
+        assert.ok(then === undefined || then.state === 'confirmed');
+        return;
+      }
       if (then !== undefined) assert.equal(now?.reference, then.reference);
       if (then?.state === 'due' && now?.state !== 'due') {
         assert.ok(fact.kind === 'voided' && fact.outcome.kind !== 'unanswered');
@@ -445,7 +539,7 @@ describe('whatever happens to an order', () => {
 
 test('the random lives are not idle: every status, step and kind of change occurs', () => {
   const seen = new Set<string>();
-  always(({ before, decision: { order, next }, requests }) => {
+  always(({ before, fact, decision: { order, next }, requests }) => {
     seen.add(`step ${next.step}`).add(`status ${order?.status ?? 'none'}`);
     if (next.step === 'charge' && before?.status === 'authorization-unknown') seen.add('resend');
     if (next.step === 'charge' && before?.attempt?.leaseUntilMs !== undefined) seen.add('takeover');
@@ -457,18 +551,28 @@ test('the random lives are not idle: every status, step and kind of change occur
     if (next.step === 'park') seen.add(`park ${next.reason}`);
     if (order?.attempt?.voiding !== undefined) seen.add(`void ${order.attempt.voiding.state}`);
     if (before?.status === 'review' && order?.status === 'ready-to-ship') seen.add('resolved from review');
+    if (fact.kind === 'settled' && order !== before) seen.add(`settled as ${fact.as.kind}`);
+    if (fact.kind === 'reopened' && order !== before) seen.add('reopened');
+    if (next.step === 'charge' && before?.statusReason === 'reopened') seen.add('charged after reopening');
   }, 25_000);
   const expected = [
-    ...['charge', 'announce', 'wait', 'retry', 'park', 'nothing', 'inquire', 'void'].map((step) => `step ${step}`),
+    ...['charge', 'announce', 'wait', 'retry', 'park', 'nothing', 'inquire', 'void', 'refused'].map((step) => `step ${step}`),
     ...['received', 'authorizing', 'authorization-unknown', 'review', 'ready-to-ship', 'denied'].map((status) => `status ${status}`),
     'resend', 'takeover', 'four requests', 'third try', 'tries used up', 'money after a decline', 'park order_conflict', 'park review', 'park key_window_passed',
     'void due', 'void confirmed', 'void refused', 'resolved from review',
+    'settled as approved', 'settled as declined', 'reopened', 'charged after reopening',
   ]; // prettier-ignore
   assert.deepEqual(
     expected.filter((one) => !seen.has(one)),
     [],
   );
 });
+
+/** Money was heard of, and not that it was given back. */
+function holdsMoney({ outcome }: Request, givenBack: ReadonlySet<string>): boolean {
+  if (outcome?.kind !== 'approved' && outcome?.kind !== 'contradicted') return false;
+  return outcome.reference !== undefined && !givenBack.has(outcome.reference);
+}
 
 /** Sent, or out without an answer: only a proof that it was not sent says otherwise. */
 function mayBeAtGateway(request: Request): boolean {

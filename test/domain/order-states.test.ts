@@ -10,7 +10,7 @@ import {
   type OrderFact,
   type StoredOrder,
 } from '../../src/domain/order-states.ts';
-import { claimBy, contextAt, DEAD, inquired, KEY_REUSED, KEY_WINDOW_MS, LEASE_MS, NO_VERDICTS, orderAfter, OTHER_TERMS, outcomeOf, OUTCOMES, PARTIAL, PEER, RETRY_WAITS_MS, SELF, TERMS, VOID_OUTCOMES, voided } from './order-histories.ts'; // prettier-ignore
+import { claimBy, contextAt, DEAD, inquired, KEY_REUSED, KEY_WINDOW_MS, LEASE_MS, NO_VERDICTS, orderAfter, OTHER_TERMS, outcomeOf, OUTCOMES, PARTIAL, PEER, reopened, RETRY_WAITS_MS, SELF, settled, TERMS, VOID_OUTCOMES, voided } from './order-histories.ts'; // prettier-ignore
 
 /** The table's facts are learned one second after the last fact of the history. */
 const SECOND = 1000;
@@ -63,6 +63,13 @@ const ORDERS: readonly (readonly [name: string, order: StoredOrder | undefined, 
   ['denied, declined', orderAfter(claimed(SELF), answered('declined')), SECOND],
   ['denied, declined softly too often', tooManyTries(), DAYS_LATER_MS],
   ['denied, refused', orderAfter([refused, 0, SELF]), SECOND],
+  ['ready-to-ship, settled by an operator', settledOrder('pi_1'), SECOND],
+  ['denied, settled by an operator', settledOrder(undefined), SECOND],
+  ['denied, settled by an operator, key just too old', settledOrder(undefined), KEY_WINDOW_MS + 3_600_000],
+  ['denied, settled by an operator, key too old', settledOrder(undefined), KEY_WINDOW_MS + 3_600_001],
+  ['received, reopened', orderAfter(...reopenedHistory()), SECOND],
+  ['authorizing, reopened', orderAfter(...reopenedHistory(), claimed(SELF)), SECOND],
+  ['review, money came after reopening', orderAfter(...reopenedHistory(), answered('approved')), SECOND],
   ['denied, refused after an unsent claim', orderAfter(claimed(SELF), answered('unavailable'), [refused, 0, SELF]), SECOND],
 ]; // prettier-ignore
 
@@ -110,6 +117,30 @@ const FACTS: readonly (readonly [name: string, fact: (claim: number, inquiry: nu
   ['void refused', () => voided(VOID_OUTCOMES.refused, 'pi_1')],
   ['void unanswered', () => voided(VOID_OUTCOMES.unanswered, 'pi_1')],
   ['parked', () => ({ kind: 'parked', reason: 'replays_exhausted' })],
+  ['resolve, at once', () => ({ kind: 'resolve', atOnce: true })],
+  [
+    'operator asked: approved',
+    (_, inquiry) => ({ ...inquired(OUTCOMES.approved, inquiry), atOnce: true }) as OrderFact,
+  ],
+  [
+    'operator asked: declined',
+    (_, inquiry) => ({ ...inquired(OUTCOMES.declined, inquiry), atOnce: true }) as OrderFact,
+  ],
+  [
+    'operator asked: contradicted',
+    (_, inquiry) => ({ ...inquired(OUTCOMES.contradicted, inquiry), atOnce: true }) as OrderFact,
+  ],
+  [
+    'operator asked: not found',
+    (_, inquiry) => ({ ...inquired(NO_VERDICTS.notFound, inquiry), atOnce: true }) as OrderFact,
+  ],
+  ['settled as approved', () => settled('pi_1')],
+  ['settled as approved, other ref.', () => settled('pi_2')],
+  ['settled as declined', () => settled(undefined)],
+  ['settled as declined, second gen.', () => settled(undefined, 2)],
+  ['reopened', () => reopened()],
+  ['reopened, second generation', () => reopened(2)],
+  ['resend', () => ({ kind: 'resend' })],
 ];
 
 describe('the table of orders x facts', () => {
@@ -130,7 +161,9 @@ describe('the table of orders x facts', () => {
         if (decision.order === order) continue;
         if (decision.order === undefined) assert.fail(`${where}: the order is gone`);
         assert.equal(decision.order.version, (order?.version ?? 0) + 1, where);
-        if (order !== undefined && isTerminal(order)) {
+        if (factName.startsWith('reopened')) {
+          assert.equal(decision.order.generation, (order?.generation ?? 0) + 1, where);
+        } else if (order !== undefined && isTerminal(order)) {
           const { notifiedAtMs, attempt } = decision.order;
           assert.deepEqual(
             decision.order,
@@ -177,6 +210,14 @@ function secondTryHistory() {
 
 function secondTry(): StoredOrder {
   return orderAfter(...secondTryHistory());
+}
+
+function settledOrder(reference: string | undefined): StoredOrder {
+  return orderAfter(claimed(SELF), answered('unknown'), [settled(reference), 0, SELF]);
+}
+
+function reopenedHistory() {
+  return [claimed(SELF), answered('declined'), [reopened(), 0, SELF]] as const;
 }
 
 function tooManyTries(): StoredOrder {

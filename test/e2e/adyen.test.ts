@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { before, describe, it } from 'node:test';
 import type { SimulatedFault } from '../conformance/gateway.ts';
-import { waitFor } from '../support/wait-for.ts';
 import type { WorkerProcess } from '../support/worker-process.ts';
 import { newOrderId, openStage, orderJson, suiteOwner, type Stage } from './stage.ts';
 
@@ -29,12 +28,10 @@ describe('a worker that speaks Adyen', { concurrency: false }, () => {
     return id;
   }
 
-  async function parked(id: string): Promise<string | undefined> {
-    const copy = await waitFor(`order ${id} to be parked`, () =>
-      stage.client.take(`${stage.broker.prefix}.parked`),
-    );
-    assert.equal(copy.headers['cardauth-park-order-id'], id);
-    return copy.headers['cardauth-park-reason'] as string | undefined;
+  async function parked(id: string): Promise<string> {
+    const { row } = await stage.parked.next();
+    assert.equal(row.order_id, id);
+    return row.reason;
   }
 
   it('authorizes an order and announces it', async () => {
@@ -96,7 +93,8 @@ describe('a worker that speaks Adyen', { concurrency: false }, () => {
     assert.equal(await parked(id), 'review');
     assert.equal((await stage.order(id))?.status, 'review');
     const paths = (await stage.gateway.requests(id)).map(({ path }) => path);
-    assert.deepEqual(paths, ['/v72/payments', '/payments/:id/cancels']);
+    // Adyen confirms no cancel in its answer, so it may have been asked for again by now.
+    assert.deepEqual([paths[0], ...new Set(paths.slice(1))], ['/v72/payments', '/payments/:id/cancels']);
     assert.equal(stage.receiptsOf(id).length, 0);
   });
 

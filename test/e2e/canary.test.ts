@@ -8,6 +8,7 @@ import { before, describe, it } from 'node:test';
 import { levelQueueOf } from '../../src/adapters/rabbitmq/declare.ts';
 import type { Received } from '../support/broker-client.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { startAmqpProxy } from '../support/tcp-proxy.ts';
 import { cardauth, startProcess, type WorkerProcess } from '../support/worker-process.ts';
 import {
   cvvSightings,
@@ -19,6 +20,7 @@ import {
   type Canary,
   type Place,
 } from './canaries.ts';
+import type { ParkedOrder } from './parked-orders.ts';
 import { freePort, newOrderId, openStage, orderJson, suiteOwner, type Stage } from './stage.ts';
 
 /** So long that practically every jittered wait is longer than what is held in process. */
@@ -29,15 +31,24 @@ describe('canaries', { concurrency: false }, () => {
   const owner = suiteOwner();
   const canaries: Canary[] = [];
   const places: Place[] = [];
+  const cardKey = { kty: 'oct', k: newCardKey() };
   let stage: Stage;
 
   before(async () => {
     stage = await openStage(owner);
     const healthPort = await freePort();
+    const broker = await startAmqpProxy({ target: stage.broker.url });
+    owner.after(() => broker.close());
+    const sent: Buffer[] = [];
+    broker.rule('toServer', ({ bytes }) => {
+      sent.push(bytes);
+      return 'pass';
+    });
     const environment = {
+      AMQP_URL: broker.url,
       CARDAUTH_GATEWAY_API_KEY: secret('API key', 'sk_test_canary').replaceAll(/[^\w]/g, ''),
       CARDAUTH_FINGERPRINT_KEY: secret('fingerprint key', 'fingerprint'),
-      CARDAUTH_CARD_KEY: JSON.stringify({ kty: 'oct', k: cardKey() }),
+      CARDAUTH_CARD_KEY: JSON.stringify(cardKey),
       CARDAUTH_RETRY_LEVELS_MS: String(LEVEL_MS),
       CARDAUTH_MAX_ATTEMPTS: '1',
       CARDAUTH_HTTP_PORT: String(healthPort),
@@ -57,6 +68,7 @@ describe('canaries', { concurrency: false }, () => {
       assert.ok(lines.length > 0 && lines.length < 5_000, 'all lines are there');
       addPlace(`output of process ${index + 1}`, lines.map(({ text }) => text).join('\n'));
     }
+    addPlace('everything that the workers sent to the broker', Buffer.concat(sent));
     addPlace('notifications', stage.receipts.map(written).join('\n'));
     addPlace('database', await dump(stage));
   });
@@ -199,19 +211,21 @@ describe('canaries', { concurrency: false }, () => {
     const copies: Received[] = [];
     while (copies.length < comingBack.length) copies.push(await taken(levelQueue()));
     addPlace('retry copies', copies.map(written).join('\n'));
-    const parked: Received[] = [];
+    const parked: ParkedOrder[] = [];
     // The order whose approval was wrong is in review, and parked too.
-    while (parked.length < unreadable.length + 1) parked.push(await taken(parkedQueue()));
+    while (parked.length < unreadable.length + 1) parked.push(await stage.parked.next(cardKey));
 
     // Second and last run of those that came back; the error page comes again.
     for (const { body, headers } of copies) {
       await stage.client.publish({ routingKey: stage.broker.ordersQueue, body, properties: { headers } });
     }
-    parked.push(await taken(parkedQueue()));
+    parked.push(await stage.parked.next(cardKey));
     await stage.announced(ids.good);
     await stage.publish(order(ids.good, { creditCardNumber: cardNumber() }));
-    parked.push(await taken(parkedQueue()));
-    addPlace('parked messages', parked.map(written).join('\n'));
+    parked.push(await stage.parked.next(cardKey));
+    assert.ok(parked.every(({ row }) => row.body_form === 'sealed'));
+    addPlace('parked orders', parked.map(({ row }) => JSON.stringify(row)).join('\n'));
+    addPlace('parked orders, opened', parked.map(({ body }) => body.toString('latin1')).join('\n'));
     for (const id of [ids.dropped, ids.garbage, ids.echo500, ids.echo400]) await stage.announced(id);
     await waitFor('the hopeless ones to be announced', async () => {
       const { rows } = await stage.database.query(
@@ -238,7 +252,7 @@ describe('canaries', { concurrency: false }, () => {
     return text;
   }
 
-  function cardKey(): string {
+  function newCardKey(): string {
     const text = randomBytes(32).toString('base64url');
     canaries.push({ name: 'card key', text });
     return text;
@@ -261,10 +275,6 @@ describe('canaries', { concurrency: false }, () => {
     return levelQueueOf(stage.broker.prefix, stage.broker.ordersQueue, LEVEL_MS);
   }
 
-  function parkedQueue(): string {
-    return `${stage.broker.prefix}.parked`;
-  }
-
   function taken(queue: string): Promise<Received> {
     return waitFor(`a message on ${queue}`, () => stage.client.take(queue), { timeoutMs: 20_000 });
   }
@@ -283,7 +293,7 @@ describe('canaries', { concurrency: false }, () => {
     return shown;
   }
 
-  function addPlace(name: string, content: string): void {
+  function addPlace(name: string, content: string | Buffer): void {
     places.push({ name, content });
   }
 

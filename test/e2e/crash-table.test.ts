@@ -158,14 +158,9 @@ describe('crash table', { concurrency: false }, () => {
     await stage.gateway.setFaults([{ fault: { kind: 'charge-then-drop' } }]);
     const worker = await stage.startWorker({ CARDAUTH_MAX_ATTEMPTS: '2' });
     await stage.publish(orderJson(id));
-    const parked = await waitFor(
-      'the parked copy',
-      () => stage.client.take(`${stage.broker.prefix}.parked`),
-      {
-        timeoutMs: 30_000,
-      },
-    );
-    assert.equal(parked.headers['cardauth-park-reason'], 'replays_exhausted');
+    const parked = await stage.parked.next(undefined, { timeoutMs: 30_000 });
+    assert.equal(parked.row.reason, 'replays_exhausted');
+    assert.equal(parked.message?.headers['cardauth-park-reason'], 'replays_exhausted');
     assert.equal(parked.body.toString(), orderJson(id));
     await worker.waitForLine('order parked');
     await kill(worker);

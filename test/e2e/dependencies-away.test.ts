@@ -165,4 +165,5 @@ async function allApproved(stage: Stage, ids: readonly string[]): Promise<void> 
 
 async function nothingParked(stage: Stage): Promise<void> {
   assert.equal((await stage.client.counts(`${stage.broker.prefix}.parked`))?.ready, 0);
+  assert.deepEqual(await stage.parked.rest(), []);
 }

@@ -165,17 +165,10 @@ class ParkedSightings {
     this.#stage = stage;
   }
 
-  /** Takes what is in the parking lot by now. */
+  /** Sees what is parked and recorded by now. */
   async look(): Promise<void> {
-    const { client, broker } = this.#stage;
-    for (;;) {
-      const message = await client.take(`${broker.prefix}.parked`);
-      if (message === undefined) return;
-      const orderId = message.headers['cardauth-park-order-id'];
-      this.seen.push({
-        orderId: typeof orderId === 'string' ? orderId : undefined,
-        messageId: message.properties.messageId as string | undefined,
-      });
+    for (const row of await this.#stage.parked.rest()) {
+      this.seen.push({ orderId: row.order_id ?? undefined, messageId: row.message_id ?? undefined });
     }
   }
 }
@@ -209,7 +202,8 @@ async function leftOnQueues({ broker, client, environment }: Stage): Promise<num
   const { ordersQueue, prefix } = broker;
   const levelsMs = environment['CARDAUTH_RETRY_LEVELS_MS']?.split(',') ?? [];
   const levels = levelsMs.map((ms) => levelQueueOf(prefix, ordersQueue, Number(ms)));
-  const counts = await Promise.all([ordersQueue, ...levels].map((queue) => client.counts(queue)));
+  const queues = [ordersQueue, `${prefix}.parked`, ...levels];
+  const counts = await Promise.all(queues.map((queue) => client.counts(queue)));
   return counts.reduce((sum, queue) => sum + (queue?.ready ?? 0), 0);
 }
 

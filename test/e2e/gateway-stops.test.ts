@@ -81,7 +81,7 @@ describe('the gateway stops the intake', { concurrency: false }, () => {
         requests.every(({ path }) => path === '/v1/payment_intents'),
         'no redirect is followed',
       );
-      assert.equal(await stage.client.take(`${stage.broker.prefix}.parked`), undefined);
+      await nothingParked(stage);
       await stage.endAndExpectEmptyQueue(worker.process);
     });
   }
@@ -188,8 +188,12 @@ async function untouched(stage: Stage, status: string | undefined): Promise<void
     return statuses.length === rows.length;
   });
   assert.equal(stage.receipts.length, 0);
-  const parked = await stage.client.counts(`${stage.broker.prefix}.parked`);
-  assert.equal(parked?.ready, 0);
+  await nothingParked(stage);
+}
+
+async function nothingParked(stage: Stage): Promise<void> {
+  assert.equal((await stage.client.counts(`${stage.broker.prefix}.parked`))?.ready, 0);
+  assert.deepEqual(await stage.parked.rest(), []);
 }
 
 async function allApproved(stage: Stage, ids: readonly string[], timeoutMs = 20_000): Promise<void> {

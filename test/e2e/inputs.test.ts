@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto';
 import { before, describe, it } from 'node:test';
 import type { ApprovalEntry } from '../../src/simulator/ledger.ts';
 import { orderText, WITHOUT_CARD } from '../domain/order-text.ts';
-import type { Received } from '../support/broker-client.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { WorkerProcess } from '../support/worker-process.ts';
+import type { ParkedRow } from './parked-orders.ts';
 import { openStage, suiteOwner, type OrderRow, type Stage } from './stage.ts';
 
 const VISA = '4242424242424242';
@@ -119,7 +119,7 @@ describe('inputs', { concurrency: false }, () => {
   let stage: Stage;
   let worker: WorkerProcess;
   /** By message id, which each published body has for a name. */
-  const lot = new Map<string, Received>();
+  const lot = new Map<string, ParkedRow>();
   const rows = new Map<string, OrderRow>();
   let ledger: readonly ApprovalEntry[] = [];
 
@@ -144,9 +144,7 @@ describe('inputs', { concurrency: false }, () => {
     }
     const expectedInLot = parkedCases().length + unusableCases().length + 1;
     await waitFor(`${expectedInLot} parked messages`, async () => {
-      for (let message = await taken(); message !== undefined; message = await taken()) {
-        lot.set(String(message.properties.messageId), message);
-      }
+      for (const row of await stage.parked.rest()) lot.set(String(row.message_id), row);
       return lot.size === expectedInLot;
     });
     await waitFor('all others to be announced', async () => {
@@ -191,11 +189,14 @@ describe('inputs', { concurrency: false }, () => {
   for (const [index, { reason, fields }] of parkedCases().entries()) {
     it(`park ${reason}: ${shown(fields)}`, async () => {
       const id = nameOf('parked', index);
-      const message = lot.get(id);
-      assert.equal(message?.headers['cardauth-park-reason'], reason);
-      assert.equal(message.headers['cardauth-park-class'], 'input');
-      assert.equal(message.headers['cardauth-park-order-id'], id);
-      assert.doesNotMatch(message.body.toString(), /\d/, 'what could not be read is redacted');
+      const row = lot.get(id);
+      assert.equal(row?.reason, reason);
+      assert.equal(row.class, 'input');
+      assert.equal(row.order_id, id);
+      assert.equal(row.body_form, 'redacted');
+      assert.equal(row.replayable, false);
+      assert.ok(row.body.length > 0);
+      assert.doesNotMatch(row.body.toString(), /\d/, 'what could not be read is redacted');
       assert.equal(rows.get(id), undefined);
       assert.equal((await stage.gateway.requests(id)).length, 0);
     });
@@ -203,15 +204,16 @@ describe('inputs', { concurrency: false }, () => {
 
   for (const [index, { reason, body }] of unusableCases().entries()) {
     it(`park ${reason}: ${JSON.stringify(body.slice(0, 60))}`, () => {
-      const message = lot.get(nameOf('unusable', index));
-      assert.equal(message?.headers['cardauth-park-reason'], reason);
-      assert.equal(message.headers['cardauth-park-order-id'], undefined);
-      assert.doesNotMatch(message.body.toString(), /\d/);
+      const row = lot.get(nameOf('unusable', index));
+      assert.equal(row?.reason, reason);
+      assert.equal(row.order_id, null);
+      assert.equal(row.body.length, Math.min(Buffer.byteLength(body), 65_536));
+      assert.doesNotMatch(row.body.toString(), /\d/);
     });
   }
 
   it('park unparseable: bytes that are not UTF-8', () => {
-    assert.equal(lot.get('not UTF-8')?.headers['cardauth-park-reason'], 'unparseable');
+    assert.equal(lot.get('not UTF-8')?.reason, 'unparseable');
   });
 
   it('takes 1234 and "1234" for one order', async () => {
@@ -235,9 +237,9 @@ describe('inputs', { concurrency: false }, () => {
     it(`parks the same id with other content and changes nothing: ${shown(fields)}`, async () => {
       const before = await stage.order('1234');
       await stage.publish(orderText(fields));
-      const message = await waitFor('a parked message', taken);
-      assert.equal(message.headers['cardauth-park-reason'], 'order_conflict');
-      assert.equal(message.headers['cardauth-park-order-id'], '1234');
+      const { row } = await stage.parked.next();
+      assert.equal(row.reason, 'order_conflict');
+      assert.equal(row.order_id, '1234');
       const { amount_minor, currency, customer_id, status, gateway_reference } =
         (await stage.order('1234')) ?? {};
       assert.deepEqual(
@@ -264,10 +266,6 @@ describe('inputs', { concurrency: false }, () => {
   it('ends with an empty queue', async () => {
     await stage.endAndExpectEmptyQueue(worker);
   });
-
-  function taken(): Promise<Received | undefined> {
-    return stage.client.take(`${stage.broker.prefix}.parked`);
-  }
 });
 
 /** Letters only, so that a redacted body has no digit left. */

@@ -156,26 +156,32 @@ describe('the main path', { concurrency: false }, () => {
     await stage.publish(orderJson(id));
     const before = await stage.announced(id);
     await stage.publish(orderJson(id, { chargeAmount: 1 }));
-    const parked = await waitForParked(stage);
-    assert.equal(parked.headers['cardauth-park-reason'], 'order_conflict');
+    const parked = await stage.parked.next();
+    assert.equal(parked.row.reason, 'order_conflict');
+    assert.equal(parked.row.order_id, id);
+    assert.equal(parked.message?.headers['cardauth-park-reason'], 'order_conflict');
+    assert.equal(parked.body.toString(), orderJson(id, { chargeAmount: 1 }));
     const { amount_minor, status } = (await stage.order(id)) ?? {};
     assert.deepEqual([amount_minor, status], [before.amount_minor, before.status]);
     assert.equal((await stage.gateway.requests(id)).length, 1);
   });
 
-  it('parks what is no order, redacted, with the headers of the contract', async () => {
+  it('parks what is no order, redacted, with what the headers of the contract say', async () => {
     await stage.publish('{"id":77,"creditCardNumber":"4242 4242 4242 4242", this is not JSON');
-    const parked = await waitForParked(stage);
-    assert.equal(parked.headers['cardauth-park-reason'], 'unparseable');
-    assert.equal(parked.headers['cardauth-park-class'], 'input');
-    assert.equal(parked.headers['cardauth-park-origin-queue'], stage.broker.ordersQueue);
-    assert.doesNotMatch(parked.body.toString(), /4242/);
+    const { row, body } = await stage.parked.next();
+    assert.equal(row.reason, 'unparseable');
+    assert.equal(row.class, 'input');
+    assert.equal(row.origin_queue, stage.broker.ordersQueue);
+    assert.equal(row.replayable, false);
+    assert.match(row.not_replayable_because ?? '', /no order/);
+    assert.match(body.toString(), /"id":.*this is not JSON/);
+    assert.doesNotMatch(body.toString(), /4242/);
   });
 
   it('parks an amount that would have to be rounded, and charges nothing', async () => {
     const id = newOrderId();
     await stage.publish(orderJson(id, { chargeAmount: '1.005' }));
-    assert.equal((await waitForParked(stage)).headers['cardauth-park-reason'], 'amount_precision');
+    assert.equal((await stage.parked.next()).row.reason, 'amount_precision');
     assert.equal((await stage.gateway.requests(id)).length, 0);
     assert.equal(await stage.order(id), undefined);
   });
@@ -206,10 +212,6 @@ const CARDS = [
 /** Finds a number however it is written: what stands between its digits does not hide it. */
 function digitsOnly(text: string): string {
   return text.replace(/[ -]/g, '');
-}
-
-function waitForParked(stage: Stage) {
-  return waitFor('a parked message', () => stage.client.take(`${stage.broker.prefix}.parked`));
 }
 
 function digest(text: string): string {

@@ -148,11 +148,9 @@ async function endsAs(stage: Stage, id: string, end: Row['end']): Promise<void> 
       return;
     }
     case 'review': {
-      const parked = await waitFor('the parked copy', () =>
-        stage.client.take(`${stage.broker.prefix}.parked`),
-      );
-      assert.equal(parked.headers['cardauth-park-order-id'], id);
-      assert.equal(parked.headers['cardauth-park-class'], 'review');
+      const { row } = await stage.parked.next();
+      assert.equal(row.order_id, id);
+      assert.equal(row.class, 'review');
       assert.equal((await stage.order(id))?.status, 'review');
       assert.deepEqual(stage.receiptsOf(id), []);
       return;

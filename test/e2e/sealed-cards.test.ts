@@ -7,6 +7,7 @@ import { levelQueueOf } from '../../src/adapters/rabbitmq/declare.ts';
 import { publicPart, rsaKey } from '../jose/keys.ts';
 import type { Received } from '../support/broker-client.ts';
 import { waitFor } from '../support/wait-for.ts';
+import type { ParkedOrder } from './parked-orders.ts';
 import { newOrderId, openStage, orderJson, suiteOwner, type Stage } from './stage.ts';
 
 const CARD = '4242424242424242';
@@ -43,7 +44,7 @@ describe('sealed cards', { concurrency: false }, () => {
     assert.equal((await stage.gateway.requests(id)).length, 1);
 
     await stage.publish(await sealedOrder(id, { creditCardNumber: '5555555555554444' }));
-    assert.equal((await parked()).headers['cardauth-park-reason'], 'order_conflict');
+    assert.equal((await parked()).row.reason, 'order_conflict');
     await stage.endAndExpectEmptyQueue(worker);
   });
 
@@ -53,8 +54,9 @@ describe('sealed cards', { concurrency: false }, () => {
     const body = await sealedOrder(id, {}, rsaKey());
     await stage.publish(body);
     const copy = await parked();
-    assert.equal(copy.headers['cardauth-park-reason'], 'card_unreadable');
-    assert.equal(copy.headers['cardauth-park-order-id'], id);
+    assert.equal(copy.row.reason, 'card_unreadable');
+    assert.equal(copy.row.order_id, id);
+    assert.equal(copy.row.replayable, true);
     assert.equal(copy.body.toString(), body);
     assert.equal(await stage.order(id), undefined);
     await stage.endAndExpectEmptyQueue(worker);
@@ -65,7 +67,8 @@ describe('sealed cards', { concurrency: false }, () => {
     const id = newOrderId();
     await stage.publish(await sealedOrder(id));
     const copy = await parked();
-    assert.equal(copy.headers['cardauth-park-reason'], 'card_unreadable');
+    assert.equal(copy.row.reason, 'card_unreadable');
+    assert.equal(copy.row.replay_from, 'unsealed-queue');
     await stage.endAndExpectEmptyQueue(worker);
 
     const next = await stage.startWorker(withKey);
@@ -122,7 +125,8 @@ describe('sealed cards', { concurrency: false }, () => {
 
     await comeBack(copy);
     const last = await parked();
-    assert.equal(last.headers['cardauth-park-reason'], 'replays_exhausted');
+    assert.equal(last.row.reason, 'replays_exhausted');
+    assert.equal(last.row.card_last4, CARD.slice(-4));
     assertNoCard(last);
     assert.equal(await opened(split(last)[1]), stripped);
 
@@ -141,7 +145,7 @@ describe('sealed cards', { concurrency: false }, () => {
     await stage.gateway.setFaults([{ match: { orderId: id }, fault: { kind: 'wrong-amount' } }]);
     await stage.publish(orderJson(id));
     const copy = await parked();
-    assert.equal(copy.headers['cardauth-park-reason'], 'review');
+    assert.equal(copy.row.reason, 'review');
     assertNoCard(copy);
     assert.match(await opened(split(copy)[1]), /"cvvRemoved":true/);
     await stage.endAndExpectEmptyQueue(worker);
@@ -162,8 +166,8 @@ describe('sealed cards', { concurrency: false }, () => {
     return stage.client.publish({ routingKey: stage.broker.ordersQueue, body, properties: { headers } });
   }
 
-  function parked(): Promise<Received> {
-    return waitFor('a parked message', () => stage.client.take(`${stage.broker.prefix}.parked`));
+  function parked(): Promise<ParkedOrder> {
+    return stage.parked.next(key);
   }
 
   async function sealedOrder(
@@ -190,14 +194,15 @@ describe('sealed cards', { concurrency: false }, () => {
 });
 
 /** The body without the sealed card, and the sealed card. */
-function split({ body }: Received): [text: string, card: string] {
+function split({ body }: Pick<Received, 'body'>): [text: string, card: string] {
   const text = body.toString();
   const card = /"card":"([^"]+)"/.exec(text)?.[1] ?? '';
   return [text.replace(card, ''), card];
 }
 
-function assertNoCard({ body, headers }: Received): void {
-  const text = body.toString() + JSON.stringify(headers);
+function assertNoCard(copy: Received | ParkedOrder): void {
+  const rest = 'row' in copy ? { ...copy.row, body: undefined } : copy.headers;
+  const text = copy.body.toString() + JSON.stringify(rest);
   assert.ok(!text.includes(CARD) && !text.includes('creditCard'), 'a card in clear');
 }
 

@@ -16,6 +16,7 @@ import type { LoggedRequest } from '../../src/simulator/request-log.ts';
 import { connectBroker, type BrokerClient, type Received } from '../support/broker-client.ts';
 import { createBroker, createDatabase, type TestBroker } from '../support/services.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { ParkedOrders } from './parked-orders.ts';
 import { cardauth, startProcess, type WorkerProcess } from '../support/worker-process.ts';
 
 /** Whoever the stage is for: a test's context, or `{ after }` of node:test for a whole file. */
@@ -60,6 +61,8 @@ export interface Stage {
   /** What downstream received so far. */
   readonly receipts: readonly Received[];
   readonly gateway: GatewayStage;
+  /** What was given to a person. */
+  readonly parked: ParkedOrders;
   /** Environment of the workers of this stage. */
   readonly environment: Environment;
   /** Starts a worker; resolves when it consumes, unless told otherwise. */
@@ -89,13 +92,14 @@ export interface GatewayStage {
   start(): Promise<void>;
 }
 
-export async function openStage(owner: Owner): Promise<Stage> {
+/** On the common broker, unless `amqpUrl` names another one. */
+export async function openStage(owner: Owner, options: { readonly amqpUrl?: string } = {}): Promise<Stage> {
   const database = await createDatabase();
   const pool = new pg.Pool({ connectionString: database.url, max: 4 });
   pool.on('error', () => undefined);
   await migrateUp({ url: database.url, log: silent });
 
-  const broker = createBroker();
+  const broker = createBroker(options.amqpUrl);
   const client = await connectBroker(broker.url);
   await client.declareQueue(broker.ordersQueue);
   await client.declareExchange(broker.exchange);
@@ -124,6 +128,7 @@ export async function openStage(owner: Owner): Promise<Stage> {
     databaseUrl: database.url,
     receipts,
     gateway,
+    parked: new ParkedOrders(pool, client, broker.prefix),
     environment,
     async startWorker(change = {}, until = 'ready') {
       const worker = startProcess({ owner, args: [cardauth, 'worker'], env: { ...environment, ...change } });
@@ -165,7 +170,11 @@ export async function openStage(owner: Owner): Promise<Stage> {
     await client.close();
     await broker.cleanup({
       exchanges: [`${broker.prefix}.dlx`],
-      queues: [`${broker.prefix}.parked`, ...ownQueuesOf(broker, environment.CARDAUTH_RETRY_LEVELS_MS)],
+      queues: [
+        `${broker.prefix}.parked`,
+        `${broker.prefix}.parked.unsealed`,
+        ...ownQueuesOf(broker, environment.CARDAUTH_RETRY_LEVELS_MS),
+      ],
     });
     await pool.end();
     await database.drop();

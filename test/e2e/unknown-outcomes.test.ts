@@ -128,7 +128,7 @@ describe('an order whose message is gone', { concurrency: false }, () => {
     await stage.gateway.setFaults([{ match: { orderId }, fault: { kind: 'charge-then-500' } }]);
     const first = await stage.startWorker({ ...ENVIRONMENT, CARDAUTH_INQUIRY_WAITS_MS: '86400000' });
     await stage.publish(orderJson(orderId));
-    await waitFor('the message to be parked', () => stage.client.take(`${stage.broker.prefix}.parked`));
+    await stage.parked.next();
     first.kill('SIGKILL');
     await first.exited;
     // As if the resolver of the worker that died had brought the verdict and got no further.

@@ -61,6 +61,31 @@ const record: OrderRecord = {
       alarm: 'look at this',
     },
   ],
+  seenAtMs: 1_699_999_999_000,
+  updatedAtMs: 1_700_000_001_000,
+  parkings: [
+    {
+      parkedId: '17',
+      parkedAtMs: 1_700_000_000_500,
+      firstSeenMs: 1_699_999_999_000,
+      reason: 'replays_exhausted',
+      class: 'exhausted',
+      error: 'no answer\nfor long',
+      attempts: 20,
+      state: 'replayed',
+      closedAtMs: 1_700_000_000_700,
+    },
+  ],
+  actions: [
+    {
+      happenedAtMs: 1_700_000_000_600,
+      actor: 'anna@ops',
+      action: 'parked replay',
+      reason: 'gateway is back',
+    },
+  ],
+  readAtMs: 1_700_000_002_000,
+  livingWorkers: new Set(),
 };
 
 function historyOf(stored: OrderRecord | undefined): OrderHistory {
@@ -73,9 +98,13 @@ function historyOf(stored: OrderRecord | undefined): OrderHistory {
 }
 
 function show(args: readonly string[], stored: OrderRecord | undefined) {
+  return ordersCommand(['show', ...args], stored);
+}
+
+function ordersCommand(args: readonly string[], stored: OrderRecord | undefined) {
   const history = { ...historyOf(stored), close: () => Promise.resolve() };
   const parts = { orderHistory: () => Promise.resolve(() => Promise.resolve(history)) };
-  return cli(['orders', 'show', ...args], { parts });
+  return cli(['orders', ...args], { parts });
 }
 
 describe('showOrder', () => {
@@ -95,6 +124,19 @@ describe('showOrder', () => {
       decidedAt: '2023-11-14T22:13:20.000Z',
       notifiedAt: null,
       retryAt: null,
+      seenAt: '2023-11-14T22:13:19.000Z',
+      updatedAt: '2023-11-14T22:13:21.000Z',
+      money: {
+        verdict: 'approved-unannounced',
+        moved: 'yes',
+        nextAction: 'announce',
+        reference: 'pi_1',
+        reason: null,
+      },
+      explanation:
+        'Order 1234 (42.23 USD) was approved on 2023-11-14 22:13 UTC, the amount is held as pi_1, but downstream ' +
+        'was not told yet; its history has an alarm that a person must look at; next, the notification is to be ' +
+        'sent, with no new charge.',
       authorizations: [
         {
           generation: 1,
@@ -122,6 +164,27 @@ describe('showOrder', () => {
           worker: 7,
         },
       ],
+      parked: [
+        {
+          parkedId: '17',
+          at: '2023-11-14T22:13:20.500Z',
+          firstSeenAt: '2023-11-14T22:13:19.000Z',
+          reason: 'replays_exhausted',
+          class: 'exhausted',
+          error: 'no answer\nfor long',
+          attempts: 20,
+          state: 'replayed',
+          closedAt: '2023-11-14T22:13:20.700Z',
+        },
+      ],
+      operatorActions: [
+        {
+          at: '2023-11-14T22:13:20.600Z',
+          actor: 'anna@ops',
+          action: 'parked replay',
+          reason: 'gateway is back',
+        },
+      ],
     });
   });
 
@@ -135,9 +198,18 @@ describe('cardauth orders show', () => {
   it('prints text for people', async () => {
     const { exitCode, stdout } = await show(['1234'], record);
     assert.equal(exitCode, 0);
+    assert.match(stdout, /^Order 1234 \(42\.23 USD\) was approved/);
     assert.match(stdout, /^status +ready-to-ship$/m);
-    assert.match(stdout, /^ {2}1\. order-1234-1 {2}approved {2}approved$/m);
-    assert.match(stdout, /outcome {2}authorizing -> ready-to-ship {2}approved {2}ALARM: look at this$/m);
+    assert.match(stdout, /^money +approved-unannounced: held yes, next announce$/m);
+    assert.match(stdout, /^ {2}1\. order-1234-1 {2}approved {2}1 claim {2}approved \(pi_1\)$/m);
+    const history = stdout.split('history (UTC)\n')[1];
+    assert.equal(
+      history,
+      '  2023-11-14 22:13:20.500  parked after 20 replays  replays_exhausted  no answer for long\n' +
+        '  2023-11-14 22:13:20.600  operator anna@ops: parked replay  "gateway is back"\n' +
+        '  2023-11-14 22:13:20.700  parked copy replayed  replays_exhausted\n' +
+        '  2023-11-14 22:13:21.000  outcome  authorizing -> ready-to-ship  approved  ALARM: look at this\n',
+    );
   });
 
   it('prints one JSON document', async () => {
@@ -151,5 +223,43 @@ describe('cardauth orders show', () => {
     assert.match(unknown.stderr, /nothing is known of order 1234/);
     assert.equal((await show(['12 34'], record)).exitCode, 2);
     assert.equal((await show(['x'.repeat(129)], record)).exitCode, 2);
+  });
+});
+
+describe('cardauth orders explain', () => {
+  it('prints one line, or the verdict as JSON', async () => {
+    const text = await ordersCommand(['explain', '1234'], record);
+    assert.equal(text.exitCode, 0);
+    assert.match(text.stdout, /^Order 1234 .*, with no new charge\.\n$/);
+    assert.equal(text.stdout.split('\n').length, 2);
+    const json = await ordersCommand(['explain', '1234', '--json'], record);
+    assert.equal(
+      (JSON.parse(json.stdout) as { money: { verdict: string } }).money.verdict,
+      'approved-unannounced',
+    );
+  });
+
+  it('fails when nothing is known, and refuses what cannot be an id', async () => {
+    const unknown = await ordersCommand(['explain', '1234'], undefined);
+    assert.deepEqual([unknown.exitCode, unknown.stdout], [1, '']);
+    assert.equal((await ordersCommand(['explain', '12 34'], record)).exitCode, 2);
+  });
+
+  it('says of a parked message that was no good order that upstream must send it anew', async () => {
+    const [parking] = record.parkings;
+    assert.ok(parking);
+    const parkings = [
+      { ...parking, class: 'input', reason: 'amount_format', state: 'parked', closedAtMs: undefined },
+    ];
+    const { stdout } = await ordersCommand(['explain', '1234'], {
+      ...record,
+      order: undefined,
+      events: [],
+      parkings,
+    });
+    assert.match(
+      stdout,
+      /never taken in.*parked since 2023-11-14 22:13 UTC \(amount_format\).*upstream is to send it/,
+    );
   });
 });

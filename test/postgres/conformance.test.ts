@@ -8,11 +8,13 @@ import {
   type Store,
   type StoreSettings,
 } from '../conformance/order-book.ts';
+import { operatorFactsConformance } from '../conformance/operator-facts.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { migratedDatabase, openBook } from './test-book.ts';
 
 orderBookConformance('PostgreSQL', openStore);
 softDeclineConformance('PostgreSQL', openStore);
+operatorFactsConformance('PostgreSQL', openStore);
 
 async function openStore(settings: StoreSettings): Promise<Store> {
   const database = await migratedDatabase();

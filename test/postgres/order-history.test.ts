@@ -132,12 +132,60 @@ describe('the history of orders', () => {
     );
   });
 
+  it('shows where the message waited for a person, and what operators did, of this order alone', async (t) => {
+    const { terms } = await claim(book);
+    const { orderId } = terms;
+    const operator = new pg.Client(database.url);
+    await operator.connect();
+    t.after(() => operator.end());
+    for (const id of [orderId, `${orderId}0`]) {
+      await operator.query(
+        `insert into cardauth.parked_orders (order_id, reason, class, attempts, error, origin_queue, first_seen_at, parked_at,
+           not_replayable_because)
+         values ($1, 'replays_exhausted', 'exhausted', 3, 'no answer', 'orders', '2026-01-01Z', '2026-01-02Z',
+           'a test')`,
+        [id],
+      );
+      await operator.query(
+        `insert into cardauth.audit_log (command_id, actor, action, reason, subject, happened_at)
+         values ($1, 'anna@ops', 'reopen', 'the bank said so', 'order:' || $1::text, '2026-01-03Z')`,
+        [id],
+      );
+    }
+    const shown = await history.show(orderId);
+    assert.deepEqual(
+      shown?.parkings.map((parking) => ({ ...parking, parkedId: 'any' })),
+      [
+        {
+          parkedId: 'any',
+          parkedAtMs: Date.UTC(2026, 0, 2),
+          firstSeenMs: Date.UTC(2026, 0, 1),
+          reason: 'replays_exhausted',
+          class: 'exhausted',
+          error: 'no answer',
+          attempts: 3,
+          state: 'parked',
+          closedAtMs: undefined,
+        },
+      ],
+    );
+    assert.deepEqual(shown.actions, [
+      { happenedAtMs: Date.UTC(2026, 0, 3), actor: 'anna@ops', action: 'reopen', reason: 'the bank said so' },
+    ]);
+    assert.deepEqual(shown.livingWorkers, new Set([book.worker]));
+    assert.ok(shown.seenAtMs !== undefined && shown.readAtMs >= shown.seenAtMs);
+    // Only the parking and the action are known of the other one, and that is something.
+    const other = await history.show(`${orderId}0`);
+    assert.deepEqual([other?.order, other?.parkings.length, other?.actions.length], [undefined, 1, 1]);
+  });
+
   it('writes nothing for a fact that changed nothing', async () => {
     const { terms } = await claim(book);
     await outcome(book, terms, 1, { kind: 'approved', reference: `ref-${terms.orderId}` });
     const before = await history.show(terms.orderId);
     for (let copy = 0; copy < 3; copy += 1) await book.apply(terms.orderId, { kind: 'claim', terms });
-    assert.deepEqual(await history.show(terms.orderId), before);
+    const after = await history.show(terms.orderId);
+    assert.deepEqual(after, { ...before, readAtMs: after?.readAtMs });
   });
 
   it('bounds texts, whatever a gateway says', async () => {

@@ -196,8 +196,8 @@ describe('the schema', () => {
     const suspicious = rows
       .map(({ column_name: name }) => name)
       .filter((name) => /pan|cvv|cvc|card_(number|code)|expir|body/.test(name));
-    // The hold's, not the card's.
-    assert.deepEqual(suspicious, ['authorization_expires_at']);
+    // The hold's, not the card's; and a parked body, sealed as a whole or redacted (its own tests see to that).
+    assert.deepEqual(suspicious.toSorted(), ['authorization_expires_at', 'body', 'body_bytes', 'body_form']);
     assert.ok(rows.length > 50);
   });
 

@@ -9,7 +9,8 @@ import { seededRandom } from '../../src/topology/random.ts';
 import type { Clock } from '../../src/topology/clock.ts';
 import { systemClock } from '../../src/topology/system-clock.ts';
 import { canAdministerBroker, createVhost, rabbitmqctl, testServices } from '../support/services.ts';
-import { startProxy } from '../support/tcp-proxy.ts';
+import { connectionClose, connectionOpenOk, isMethod } from '../support/amqp-frames.ts';
+import { startAmqpProxy, startProxy } from '../support/tcp-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { silentLog } from './scene.ts';
 
@@ -35,7 +36,7 @@ describe('a connection to a real broker', () => {
   it('knows the broker version', async () => {
     const connection = connecting(amqpUrl, 5_000);
     const link = await waitFor('a link', () => connection.link);
-    assert.match(link.brokerVersion, /^\d+\.\d+/);
+    assert.match(link.broker.version, /^\d+\.\d+/);
   });
 
   it('passes by a peer that accepts and never answers', async () => {
@@ -55,6 +56,34 @@ describe('a connection to a real broker', () => {
     const either = connecting(`amqp://127.0.0.1:${port},${amqpUrl}`, 1_000);
     await waitFor('a link', () => either.link);
     silent.close();
+  });
+
+  it('outlives a broker that closes the connection in the very packet that opens it', async () => {
+    const proxy = await startAmqpProxy({ target: amqpUrl });
+    let closings = 0;
+    proxy.rule('toClient', (frame) => {
+      if (!isMethod(frame, connectionOpenOk) || closings === 2) return 'pass';
+      closings += 1;
+      proxy.inject('toClient', Buffer.concat([frame.bytes, connectionClose(541, 'INTERNAL_ERROR')]));
+      return 'drop';
+    });
+    const connection = connecting(proxy.url, 5_000);
+    const seen = new Set<string | undefined>();
+    const link = await waitFor('a link that lives', async () => {
+      seen.add(connection.unavailableBecause());
+      const { link } = connection;
+      const opened = await link?.openChannel();
+      await opened?.close();
+      return link;
+    });
+    assert.equal(closings, 2);
+    assert.equal(link.isOpen(), true);
+    assert.ok(
+      [...seen].some((because) => because?.includes('541')),
+      [...seen].join('; '),
+    );
+    await connection.close();
+    await proxy.close();
   });
 
   it('names vhost and refusal, and never the password', async () => {

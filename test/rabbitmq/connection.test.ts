@@ -58,7 +58,7 @@ describe('a supervised connection', () => {
     assert.equal(first?.isOpen(), false);
     assert.equal(current(), undefined);
     await pass(clock, 200);
-    assert.deepEqual([current()?.epoch, current()?.brokerVersion], [2, '3.10.8']);
+    assert.deepEqual([current()?.epoch, current()?.broker.version], [2, '3.10.8']);
     await connection.close();
   });
 

@@ -42,6 +42,16 @@ describe('AMQP endpoints', () => {
     assert.equal(response, '\0u\0päss,:@');
   });
 
+  it('takes TLS files from the URL, and otherwise those that it is given', () => {
+    const given = { ca: 'ca.pem', cert: 'cert.pem', key: 'key.pem' };
+    const tlsOf = (url: string) => parseAmqpUrls(url, given)[0]?.tls;
+    assert.deepEqual(tlsOf('amqps://h'), given);
+    assert.deepEqual(tlsOf('amqps://h?cacertfile=own.pem'), { ...given, ca: 'own.pem' });
+    assert.deepEqual(tlsOf('amqps://h?certfile=c&keyfile=k'), { ca: 'ca.pem', cert: 'c', key: 'k' });
+    assert.deepEqual(tlsOf('amqps://h?certfile=c'), { ca: 'ca.pem', cert: 'c', key: undefined });
+    assert.equal(tlsOf('amqp://h'), undefined);
+  });
+
   it('shows no password when it is printed', () => {
     const [endpoint] = parseAmqpUrls('amqp://u:hunter2@h');
     assert.doesNotMatch(inspect(endpoint, { depth: 9 }) + JSON.stringify(endpoint), /hunter2/);

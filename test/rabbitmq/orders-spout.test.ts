@@ -70,10 +70,10 @@ describe('the orders spout', () => {
   it('moves a longer wait to a level, and acks only after the copy is confirmed', async () => {
     const { channel, copies, fail } = await consuming();
     channel().deliver('A', { 'cardauth-attempt': 2 });
-    fail('A', { retryAfterMs: 60_000 });
+    fail('A', { retryAfterMs: 60_000, errorClass: 'no_answer' });
     assert.deepEqual(
-      copies.sent.map(({ delivery, waitMs }) => [delivery.message.attempt, waitMs]),
-      [[3, 60_000]],
+      copies.sent.map(({ delivery, waitMs }) => [delivery.message.attempt, waitMs, delivery.failedAs]),
+      [[3, 60_000, 'no_answer']],
     );
     assert.deepEqual(channel().acked, []);
     copies.sent[0]?.confirm();
@@ -100,6 +100,38 @@ describe('the orders spout', () => {
     await pass(clock, 30_000);
     assert.deepEqual(emitted(), ['orders A', 'orders A']);
     assert.deepEqual([channel().acked, channel().givenBack], [[], []]);
+  });
+
+  it('lets due replays and fresh orders take turns, and holds no more than its share', async () => {
+    const { channel, clock, collector, copies, emitted, fail } = await consuming({ mostHeld: 3 });
+    for (const id of ['A', 'B', 'C', 'D']) channel().deliver(id);
+    for (const id of ['A', 'B', 'C', 'D']) fail(id);
+    assert.equal(copies.sent.length, 1, 'the fourth does not fit');
+    collector.cap = 0;
+    for (const id of ['E', 'F', 'G']) channel().deliver(id);
+    await pass(clock, 1_000);
+    assert.equal(emitted().length, 4);
+    collector.cap = 1;
+    for (let turn = 0; turn < 6; turn++) {
+      collector.wake();
+      const last = collector.emitted.at(-1)?.messageId ?? '';
+      collector.live.delete(last);
+    }
+    const turns = emitted()
+      .slice(4)
+      .map((each) => ('orders E orders F orders G'.includes(each) ? 'fresh' : 'replay'));
+    assert.equal(turns.length, 6);
+    for (const place of [0, 2]) assert.notEqual(turns[place], turns[place + 1], turns.join(' '));
+  });
+
+  it('says which retry copies came back, each time they come', async () => {
+    const returned: string[] = [];
+    const { channel } = await consuming({ onReturned: (copyId) => void returned.push(copyId) });
+    const copyId = '6f1f7c0e-9d2c-4a3f-8a51-0e7f7a4b9c11';
+    channel().deliver('A', { 'cardauth-copy-id': copyId });
+    channel().deliver('A', { 'cardauth-copy-id': copyId });
+    for (const value of ['x', 7, undefined]) channel().deliver('B', { 'cardauth-copy-id': value });
+    assert.deepEqual(returned, [copyId, copyId]);
   });
 
   it('tries to move again, without any haste, while too many are held', async () => {
@@ -275,6 +307,34 @@ describe('the orders spout', () => {
     assert.equal(silent.isClosed, true);
     assert.equal(broker.connection.channels.length, 2);
     assert.equal(channel().consumer, undefined);
+  });
+
+  it('gives the connection up when not even the closing of a channel is answered', async () => {
+    const { broker, channel, clock, spout } = await consuming();
+    channel().silentOn.add('cancel').add('close');
+    channel().deliver('A');
+    spout.deactivate();
+    await pass(clock, 20_000);
+    assert.equal(broker.connections.length, 2);
+    spout.activate();
+    await settled(clock);
+    channel().deliver('B');
+    spout.ack('A');
+    spout.ack('B');
+    assert.deepEqual(channel().acked, [1]);
+    assert.equal(spout.counts.stale, 1);
+  });
+
+  it('gives the connection up when closing a channel is not answered', async () => {
+    const { broker, channel, clock, spout } = await consuming();
+    channel().silentOn.add('close');
+    channel().consumer?.(null);
+    await pass(clock, 5_500);
+    assert.equal(broker.connections.length, 2);
+    assert.equal(spout.availability.unavailableBecause(), undefined);
+    channel().deliver('B');
+    spout.ack('B');
+    assert.deepEqual(channel().acked, [1]);
   });
 
   describe('when it is paused', () => {

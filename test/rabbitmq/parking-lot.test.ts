@@ -22,6 +22,7 @@ describe('the parking lot', () => {
     assert.equal(publication.properties.messageId, 'm-1');
     assert.deepEqual(publication.properties.headers, {
       traceparent: '00-abc',
+      'cardauth-park-id': 'park-1',
       'cardauth-park-reason': 'amount_zero',
       'cardauth-park-class': 'input',
       'cardauth-park-attempts': 2,
@@ -128,6 +129,7 @@ function opened(isUnpublishable: (publication: Publication) => boolean = () => f
     workerVersion: '0.1.0',
     copyBody: marked,
     clock: new VirtualClock(),
+    newId: () => 'park-1',
   });
   return { lot, published };
 }

@@ -40,9 +40,10 @@ describe('the publisher', () => {
 
     channel().onPublish = 'wait';
     const swallowed = assert.rejects(publisher.publish(message('b')), classed('ambiguous'));
-    await pass(clock, 1_000);
+    await pass(clock, 1_200);
     await swallowed;
 
+    channel().onPublish = 'wait';
     const lost = assert.rejects(publisher.publish(message('c')), classed('ambiguous'));
     channel().die('404 (NOT-FOUND)');
     await lost;
@@ -97,6 +98,38 @@ describe('the publisher', () => {
     await outcomes;
     assert.equal(broker.connection.channels.length, 2);
     await publisher.publish(message('c'));
+  });
+
+  it('replaces a channel on which nothing at all is confirmed any more', async () => {
+    const { broker, channel, clock, publisher } = await opened();
+    channel().onPublish = 'wait';
+    const swallowed = assert.rejects(publisher.publish(message('a')), classed('ambiguous'));
+    await pass(clock, 1_200);
+    await swallowed;
+    assert.equal(broker.connection.channels.length, 2);
+    await publisher.publish(message('b'));
+  });
+
+  it('keeps a channel that confirms other messages', async () => {
+    const { broker, channel, clock, publisher } = await opened();
+    channel().onPublish = 'wait';
+    const swallowed = assert.rejects(publisher.publish(message('a')), classed('ambiguous'));
+    await pass(clock, 700);
+    channel().onPublish = 'confirm';
+    await publisher.publish(message('b'));
+    await pass(clock, 500);
+    await swallowed;
+    assert.equal(broker.connection.channels.length, 1);
+  });
+
+  it('keeps a channel that is blocked', async () => {
+    const { broker, channel, clock, publisher } = await opened();
+    channel().onPublish = 'wait';
+    const unconfirmed = assert.rejects(publisher.publish(message('a')), classed('ambiguous'));
+    broker.connection.emit('blocked', 'low on memory');
+    await pass(clock, 1_200);
+    await unconfirmed;
+    assert.equal(broker.connection.channels.length, 1);
   });
 
   it('waits while the broker blocks publishing, and says so', async () => {

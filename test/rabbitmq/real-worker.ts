@@ -18,7 +18,7 @@ import { asUpstreamSentIt } from '../../src/ports/copy-body.ts';
 import type { OrderMessage } from '../../src/ports/message.ts';
 import { TopologyBuilder } from '../../src/topology/builder.ts';
 import { shuffle } from '../../src/topology/groupings.ts';
-import { seededRandom } from '../../src/topology/random.ts';
+import { seededRandom, type RandomSource } from '../../src/topology/random.ts';
 import { TopologyRunner } from '../../src/topology/runner.ts';
 import { systemClock } from '../../src/topology/system-clock.ts';
 import { realConnection, silentLog } from './scene.ts';
@@ -38,15 +38,17 @@ export interface WorkerOptions {
   readonly holdUpToMs?: number;
   readonly maxReplays?: number;
   readonly maxSpoutPending?: number;
+  /** Of the waits between attempts to connect. */
+  readonly random?: RandomSource;
   /** What becomes of an order; a rejection fails its tree. */
   readonly execute: (message: OrderMessage) => Promise<void> | void;
 }
 
 export async function startWorker(options: WorkerOptions) {
   const { prefix, ordersQueue, levelsMs = [300], maxSpoutPending = 100 } = options;
-  const common = { clock: systemClock, random: seededRandom(11), log: silentLog };
-  const consuming = realConnection('consume', options.consumeUrl);
-  const publishing = realConnection('publish', options.publishUrl);
+  const common = { clock: systemClock, random: options.random ?? seededRandom(11), log: silentLog };
+  const consuming = realConnection('consume', options.consumeUrl, options.random);
+  const publishing = realConnection('publish', options.publishUrl, options.random);
   const publisher = new Publisher({
     ...common,
     name: 'retries and parked orders',
@@ -109,7 +111,11 @@ export async function startWorker(options: WorkerOptions) {
       inputs: [{ from: 'orders', stream: 'exhausted', grouping: shuffle }],
     })
     .build();
-  const runner = new TopologyRunner(topology, { ...common, closeTimeoutMs: 15_000 });
+  const runner = new TopologyRunner(topology, {
+    ...common,
+    random: seededRandom(11),
+    closeTimeoutMs: 15_000,
+  });
   publishing.start();
   publisher.start();
   await runner.start();

@@ -7,6 +7,7 @@ import { deliveryOf } from '../../src/adapters/rabbitmq/delivery.ts';
 import { Generation, SettlementCounts } from '../../src/adapters/rabbitmq/generation.ts';
 import type { Publication } from '../../src/adapters/rabbitmq/publication.ts';
 import { RetryCopies } from '../../src/adapters/rabbitmq/retry-copies.ts';
+import type { SentCopy } from '../../src/ports/retry-ledger.ts';
 import { asUpstreamSentIt, type CopyBody } from '../../src/ports/copy-body.ts';
 import { ScriptedChannel } from './scripted-broker.ts';
 
@@ -39,6 +40,7 @@ describe('retry copies', () => {
         'cardauth-attempt': 4,
         'cardauth-first-seen': '2026-01-02T03:04:05.000Z',
         'cardauth-exhausted': undefined,
+        'cardauth-copy-id': 'copy-1',
       },
     });
   });
@@ -58,9 +60,29 @@ describe('retry copies', () => {
   });
 
   it('publishes nothing when there is no body to publish', async () => {
-    const { copies, published } = opened([1_000], () => Promise.reject(new Error('cannot be sealed')));
+    const { copies, published, noted } = opened([1_000], () => Promise.reject(new Error('cannot be sealed')));
     await assert.rejects(copies.send(delivered(), 1), /cannot be sealed/);
-    assert.deepEqual(published, []);
+    assert.deepEqual([published, noted], [[], []]);
+  });
+
+  it('notes in the ledger what was sent, after it was, and once more that the copy before came back', async () => {
+    const { copies, noted } = opened();
+    const before = '6f1f7c0e-9d2c-4a3f-8a51-0e7f7a4b9c11';
+    const delivery = { ...delivered({ 'cardauth-copy-id': before }), failedAs: 'no_answer' };
+    await copies.send(delivery, 9_000, 'order-9');
+    await copies.send(delivered({ 'cardauth-copy-id': 'no UUID' }), 1, 'unidentified 3');
+    const sent = { messageId: 'A', reasonClass: 'no_answer', levelMs: 60_000 };
+    assert.deepEqual(noted, [
+      before,
+      { ...sent, copyId: 'copy-1', orderId: 'order-9' },
+      {
+        ...sent,
+        copyId: 'copy-2',
+        orderId: undefined,
+        levelMs: 1_000,
+        reasonClass: 'waited_here_for_too_long',
+      },
+    ]);
   });
 
   it('counts anew when the attempt header is not a count', () => {
@@ -77,6 +99,7 @@ describe('retry copies', () => {
 
 function opened(levelsMs: readonly number[] = [60_000, 1_000, 5_000], copyBody = asUpstreamSentIt) {
   const published: Publication[] = [];
+  const noted: (SentCopy | string)[] = [];
   const copies = new RetryCopies({
     publisher: {
       publish: (publication) => {
@@ -88,8 +111,13 @@ function opened(levelsMs: readonly number[] = [60_000, 1_000, 5_000], copyBody =
     ordersQueue: 'orders',
     levelsMs,
     copyBody,
+    newId: () => `copy-${published.length + 1}`,
+    ledger: {
+      sent: (copy) => void noted.push(copy),
+      returned: (copyId) => void noted.push(copyId),
+    },
   });
-  return { copies, published };
+  return { copies, published, noted };
 }
 
 function delivered(headers: Record<string, unknown> = {}) {

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BrokerConnection } from '../../src/adapters/rabbitmq/connection.ts';
 import { parseAmqpUrls } from '../../src/adapters/rabbitmq/endpoint.ts';
 import type { Log } from '../../src/ports/log.ts';
-import { seededRandom } from '../../src/topology/random.ts';
+import { seededRandom, type RandomSource } from '../../src/topology/random.ts';
 import { systemClock } from '../../src/topology/system-clock.ts';
 import { VirtualClock } from '../../src/topology/testing/virtual-clock.ts';
 import type { TreeFailure } from '../../src/topology/spout.ts';
@@ -34,12 +34,16 @@ export function scriptedScene(role: 'consume' | 'publish', urls = 'amqp://one') 
 }
 
 /** A connection to a real broker in real time. */
-export function realConnection(role: 'consume' | 'publish', url: string): BrokerConnection {
+export function realConnection(
+  role: 'consume' | 'publish',
+  url: string,
+  random: RandomSource = seededRandom(7),
+): BrokerConnection {
   return new BrokerConnection({
     role,
     endpoints: parseAmqpUrls(url),
     clock: systemClock,
-    random: seededRandom(7),
+    random,
     log: silentLog,
   });
 }

@@ -153,7 +153,7 @@ export class ScriptedChannel extends EventEmitter {
 }
 
 export class ScriptedConnection extends EventEmitter {
-  readonly connection = { serverProperties: { version: '3.10.8' } };
+  readonly connection = { serverProperties: { product: 'RabbitMQ', version: '3.10.8' } };
   readonly channels: ScriptedChannel[] = [];
   /** Prepares every channel before anybody gets it. */
   readonly #prepare: (channel: ScriptedChannel) => void;

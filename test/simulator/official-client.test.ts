@@ -209,6 +209,24 @@ describe('the official client meets the simulator', () => {
     assert.deepEqual(listed, created.reverse());
   });
 
+  it('lists the intents of a range of time, page by page', async (t) => {
+    let nowMs = Date.UTC(2026, 0, 1);
+    const stripe = officialClient(await openSimulator(t, { now: () => nowMs }));
+    const created: string[] = [];
+    for (const orderId of ['1', '2', '3', '4', '5']) {
+      created.push((await stripe.paymentIntents.create(cardCharge({ orderId }))).id);
+      nowMs += 10_000;
+    }
+    const startSeconds = Date.UTC(2026, 0, 1) / 1000;
+    const range = { gte: startSeconds + 10, lt: startSeconds + 40 };
+    const listed: string[] = [];
+    for await (const { id } of stripe.paymentIntents.list({ limit: 2, created: range })) listed.push(id);
+    assert.deepEqual(listed, created.slice(1, 4).reverse());
+    const first = await stripe.paymentIntents.list({ limit: 3, created: range });
+    assert.equal(first.has_more, false);
+    await assert.rejects(stripe.paymentIntents.list({ created: -1 }), /timestamp/);
+  });
+
   it('is refused without a proper API key', async (t) => {
     const { port } = await openSimulator(t);
     const options = { host: '127.0.0.1', port, protocol: 'http', maxNetworkRetries: 0 } as const;

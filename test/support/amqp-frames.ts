@@ -23,6 +23,7 @@ export interface AmqpMethod {
   readonly methodId: number;
 }
 
+export const connectionOpenOk: AmqpMethod = { classId: 10, methodId: 41 };
 export const channelOpen: AmqpMethod = { classId: 20, methodId: 10 };
 export const basicDeliver: AmqpMethod = { classId: 60, methodId: 60 };
 export const basicReject: AmqpMethod = { classId: 60, methodId: 90 };
@@ -39,6 +40,16 @@ export function isMethod(frame: AmqpFrame, { classId, methodId }: AmqpMethod): b
 export function connectionBlocked(reason: string): Buffer {
   const text = Buffer.from(reason);
   return methodFrame({ classId: 10, methodId: 60 }, Buffer.concat([Buffer.from([text.length]), text]));
+}
+
+/** What the broker sends when it ends a connection; 541 is its INTERNAL_ERROR. */
+export function connectionClose(code: number, reason: string): Buffer {
+  const text = Buffer.from(reason);
+  const content = Buffer.alloc(3 + text.length + 4);
+  content.writeUInt16BE(code, 0);
+  content.writeUInt8(text.length, 2);
+  text.copy(content, 3);
+  return methodFrame({ classId: 10, methodId: 50 }, content);
 }
 
 export function connectionUnblocked(): Buffer {

@@ -35,6 +35,8 @@ export interface BrokerClient {
   collect(exchange: string, pattern?: string): Promise<readonly Received[]>;
   /** Takes the first message off a queue for good; undefined when there is none. */
   take(queue: string): Promise<Received | undefined>;
+  /** Takes all that is ready on a queue now, for good. */
+  takeAll(queue: string): Promise<Received[]>;
   /** Undefined when there is no such queue. Messages that a consumer has not settled are not `ready`. */
   counts(queue: string): Promise<QueueCounts | undefined>;
   deleteQueue(name: string): Promise<void>;
@@ -108,6 +110,16 @@ export async function connectBroker(url: string): Promise<BrokerClient> {
     async take(queue) {
       const message = await onScratchChannel((scratch) => scratch.get(queue, { noAck: true }));
       return message === false ? undefined : asReceived(message);
+    },
+    takeAll(queue) {
+      return onScratchChannel(async (scratch) => {
+        const all: Received[] = [];
+        for (;;) {
+          const message = await scratch.get(queue, { noAck: true });
+          if (message === false) return all;
+          all.push(asReceived(message));
+        }
+      });
     },
     async counts(queue) {
       try {

@@ -1,19 +1,22 @@
+import type { OperatorCommand } from '../../src/domain/audit.ts';
 import {
   decide,
   INQUIRY_WAITS_MS,
-  type Decision,
   type DecisionContext,
   type OrderFact,
   type StoredOrder,
 } from '../../src/domain/order-states.ts';
 import type { SoftDeclineRetry } from '../../src/domain/soft-declines.ts';
 import type { Availability } from '../../src/ports/availability.ts';
-import type { OrderBook } from '../../src/ports/order-book.ts';
+import type { AppliedFact, OrderBook } from '../../src/ports/order-book.ts';
+import { NonRetriableError } from '../../src/topology/errors.ts';
 
 /** What several in-memory books share: one table, one clock, the set of worker sessions that live. */
 export class MemoryOrders {
   readonly orders = new Map<string, StoredOrder>();
   readonly alarms: string[] = [];
+  /** Operators' actions, `<command id> <order id>`. */
+  readonly audited = new Set<string>();
   readonly liveWorkers = new Set<number>();
   nowMs = Date.UTC(2026, 0, 1);
 }
@@ -43,9 +46,15 @@ export class MemoryOrderBook implements OrderBook {
     table.liveWorkers.add(worker);
   }
 
-  async apply(orderId: string, fact: OrderFact): Promise<Decision> {
+  async apply(orderId: string, fact: OrderFact, command?: OperatorCommand): Promise<AppliedFact> {
     await this.beforeApply(orderId, fact);
     this.facts.push({ orderId, fact });
+    const action = command && `${command.commandId} ${orderId}`;
+    if (action !== undefined && this.table.audited.has(action)) {
+      const order = this.table.orders.get(orderId);
+      return { order, next: { step: 'nothing' }, alarm: undefined, isRepeated: true };
+    }
+    this.#refuseReusedReference(orderId, fact);
     const decision = decide(
       this.table.orders.get(orderId),
       this.#withoutReusedReference(orderId, fact),
@@ -53,6 +62,8 @@ export class MemoryOrderBook implements OrderBook {
     );
     if (decision.order !== undefined) this.table.orders.set(orderId, decision.order);
     if (decision.alarm !== undefined) this.table.alarms.push(decision.alarm);
+    const isDone = decision.next.step !== 'refused' && decision.next.step !== 'wait';
+    if (action !== undefined && isDone) this.table.audited.add(action);
     return decision;
   }
 
@@ -61,10 +72,22 @@ export class MemoryOrderBook implements OrderBook {
     if ((fact.kind !== 'outcome' && fact.kind !== 'inquired') || !('reference' in fact.outcome)) return fact;
     const { outcome } = fact;
     const { reference } = outcome;
-    const others = [...this.table.orders.values()].filter((order) => order.orderId !== orderId);
-    if (reference === undefined || !others.some((order) => order.gatewayReference === reference)) return fact;
+    if (!this.#isOfAnother(orderId, reference)) return fact;
     const reason = outcome.kind === 'contradicted' ? outcome.reason : 'reference_reused';
     return { ...fact, outcome: { kind: 'contradicted', reason } };
+  }
+
+  #refuseReusedReference(orderId: string, fact: OrderFact): void {
+    if (fact.kind !== 'settled' || fact.as.kind !== 'approved') return;
+    if (this.#isOfAnother(orderId, fact.as.reference))
+      throw new NonRetriableError(`order ${orderId}: the reference is another order's`, {
+        errorClass: 'database_refused',
+      });
+  }
+
+  #isOfAnother(orderId: string, reference: string | undefined): boolean {
+    const others = [...this.table.orders.values()].filter((order) => order.orderId !== orderId);
+    return reference !== undefined && others.some((order) => order.gatewayReference === reference);
   }
 
   #context(): DecisionContext {

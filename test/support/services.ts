@@ -47,8 +47,7 @@ export interface TestBroker {
  * Names of one test file's own on the common broker; nothing is declared yet. This works with a broker that
  * we may not administer. Where a virtual host is needed, see `createVhost`.
  */
-export function createBroker(): TestBroker {
-  const { amqpUrl: url } = testServices();
+export function createBroker(url = testServices().amqpUrl): TestBroker {
   const prefix = `cardauth-test-${randomName()}`;
   const ordersQueue = `${prefix}.orders`;
   const exchange = `${prefix}.processed`;

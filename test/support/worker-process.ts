@@ -32,8 +32,13 @@ interface StartOptions {
   /** Node by default. */
   readonly command?: string;
   readonly args: readonly string[];
-  /** Added to our own environment; `undefined` takes a variable away. */
+  /** Added to our own environment, less the settings of tests and workers in it; `undefined` takes a variable away. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+/** A worker refuses names that it does not know, such as a test's seed or scale, and is not to take ours for its own. */
+function ambientEnvironment(): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('CARDAUTH_')));
 }
 
 const maxLines = 5_000;
@@ -44,7 +49,10 @@ const linesInErrors = 30;
  * crashes or is killed. `node bin/cardauth.mjs worker` is `{ args: [cardauth, 'worker'] }`.
  */
 export function startProcess({ owner, command = process.execPath, args, env }: StartOptions): WorkerProcess {
-  const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(command, args, {
+    env: { ...ambientEnvironment(), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const { pid } = child;
   if (pid === undefined) throw new Error(`${command} could not be started; is it installed?`);
   tellLeash({ started: pid });

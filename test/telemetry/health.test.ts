@@ -90,7 +90,8 @@ describe('the health server', () => {
     const startedAt = performance.now();
     await server.close();
     await cut;
-    assert.ok(performance.now() - startedAt < 1000);
+    // Left to itself, Node.js keeps an idle connection for five seconds, and half a request for longer.
+    assert.ok(performance.now() - startedAt < 4_500);
   });
 
   it('says which variables to change when its port is taken', async (t) => {

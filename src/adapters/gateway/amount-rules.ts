@@ -31,6 +31,11 @@ export function termsInGatewayUnits<T extends Money>(terms: T, rules: AmountRule
   return amountMinor === undefined ? undefined : { ...terms, amountMinor };
 }
 
+/** The way back: what the gateway counts, in minor units; undefined when ISO 4217 has no such amount. */
+export function fromGatewayUnits({ amountMinor, currency }: Money, rules: AmountRules): bigint | undefined {
+  return shifted(amountMinor, -decimalsAdded(currency, rules));
+}
+
 function gatewayAmount({ amountMinor, currency }: Money, rules: AmountRules): bigint | undefined {
   const amount = shifted(amountMinor, decimalsAdded(currency, rules));
   const multipleOf = rules.multiplesOf[currency] ?? 1n;

@@ -55,6 +55,14 @@ export function readFoundIntents(answered: Answered): readonly IntentAnswer[] | 
   return found?.has_more === false ? found.data : undefined;
 }
 
+/** A page of intents; undefined when the answer is none, or one of them is not readable. */
+export function readIntentPage(
+  answered: Answered,
+): { readonly intents: readonly IntentAnswer[]; readonly hasMore: boolean } | undefined {
+  const page = intentPage.safeParse(readJson(answered)).data;
+  return page && { intents: page.data, hasMore: page.has_more };
+}
+
 /** The error in an answer; undefined when it holds none, a proxy's page for example. */
 export function readError(answered: Answered): ErrorAnswer | undefined {
   return errorBody.safeParse(readJson(answered)).data?.error;
@@ -113,6 +121,8 @@ const searchResult = z.object({
   data: z.array(intent),
   has_more: z.boolean(),
 });
+
+const intentPage = z.object({ object: z.literal('list'), data: z.array(intent), has_more: z.boolean() });
 
 const errorBody = z.object({
   error: lastError.extend({ payment_intent: intent.optional().catch(undefined) }),

@@ -61,6 +61,23 @@ export function searchRequest(orderId: string, apiKey: Secret): GetRequest {
   return get('/v1/payment_intents/search', params, apiKey);
 }
 
+/** As many as the API gives at once. */
+const PAGE_LENGTH = 100;
+
+/** A page of all intents created in a range of seconds, newest first. Source: https://docs.stripe.com/api/payment_intents/list */
+export function listRequest(
+  created: { readonly gte: number; readonly lte: number },
+  startingAfter: string | undefined,
+  apiKey: Secret,
+): GetRequest {
+  const params: ListParams = {
+    created,
+    limit: PAGE_LENGTH,
+    ...(startingAfter === undefined ? {} : { starting_after: startingAfter }),
+  };
+  return get('/v1/payment_intents', params, apiKey);
+}
+
 function intentPath(reference: string): string {
   return `/v1/payment_intents/${encodeURIComponent(reference)}`;
 }
@@ -92,6 +109,8 @@ type CardParams = Required<Pick<Stripe.PaymentMethodCreateParams.Card, 'number' 
 type RetrieveParams = Required<Pick<Stripe.PaymentIntentRetrieveParams, 'expand'>>;
 
 type SearchParams = Required<Pick<Stripe.PaymentIntentSearchParams, 'query' | 'limit' | 'expand'>>;
+
+type ListParams = Pick<Stripe.PaymentIntentListParams, 'created' | 'limit' | 'starting_after'>;
 
 type CancelParams = Required<Pick<Stripe.PaymentIntentCancelParams, 'cancellation_reason'>>;
 
@@ -127,7 +146,7 @@ function post(
   };
 }
 
-function get(path: string, params: RetrieveParams | SearchParams, apiKey: Secret): GetRequest {
+function get(path: string, params: RetrieveParams | SearchParams | ListParams, apiKey: Secret): GetRequest {
   return { path: `${path}?${formPairs(params).join('&')}`, headers: commonHeaders(apiKey) };
 }
 

@@ -20,7 +20,7 @@ import {
 } from './stripe-inquiry.ts';
 import { isCancelled, judge } from './stripe-outcome.ts';
 
-const STRIPE_BASE_URL = 'https://api.stripe.com';
+export const STRIPE_BASE_URL = 'https://api.stripe.com';
 
 export interface StripeGatewayOptions {
   /** The gateway's URL, a path before `/v1` included; http or https. Default: Stripe's own. */

@@ -3,7 +3,7 @@
  * is committed one by one.
  */
 import { NonRetriableError, RetriableError } from '../../topology/errors.ts';
-import type { Database } from './connection.ts';
+import type { Queryable } from './connection.ts';
 import { RefusedByDatabase } from './database-error.ts';
 import { commitTogether, type Result, type Terms } from './group-commit.ts';
 import type { FactOfOrder } from './rows.ts';
@@ -13,7 +13,7 @@ const MOST_COLLISIONS = 3;
 
 /** One answer a fact, in their order; an Error is for that fact alone. Rejects when the database cannot be used. */
 export async function commitFacts(
-  database: Database,
+  database: Queryable,
   facts: readonly FactOfOrder[],
   terms: Terms,
 ): Promise<(Result | Error)[]> {
@@ -27,7 +27,7 @@ export async function commitFacts(
   return answers;
 }
 
-async function commitAlone(database: Database, fact: FactOfOrder, terms: Terms): Promise<Result | Error> {
+async function commitAlone(database: Queryable, fact: FactOfOrder, terms: Terms): Promise<Result | Error> {
   try {
     const [result = 'overtaken'] = await commitDespiteCollisions(database, [fact], terms);
     return result;
@@ -41,7 +41,7 @@ async function commitAlone(database: Database, fact: FactOfOrder, terms: Terms):
 
 /** Repeats the database's part only, never what led to the facts. */
 async function commitDespiteCollisions(
-  database: Database,
+  database: Queryable,
   facts: readonly FactOfOrder[],
   terms: Terms,
 ): Promise<Result[]> {
@@ -49,10 +49,15 @@ async function commitDespiteCollisions(
     try {
       return await commitTogether(database, facts, terms);
     } catch (error) {
-      const again = error instanceof RefusedByDatabase && error.isTransient && collisions < MOST_COLLISIONS;
-      if (!again) throw error;
+      if (!isCollision(error) || collisions === MOST_COLLISIONS) throw error;
     }
   }
+}
+
+/** Another transaction was in the way, or has just carried out the same command: that is found when it is read again. */
+function isCollision(error: unknown): boolean {
+  if (!(error instanceof RefusedByDatabase)) return false;
+  return error.isTransient || error.constraint === 'audit_log_command_once';
 }
 
 const REFERENCE_KEYS = ['orders_gateway_reference_key', 'attempts_gateway_reference_key'];

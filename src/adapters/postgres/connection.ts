@@ -28,19 +28,37 @@ export interface Statement {
   readonly text: string;
 }
 
-/** A few connections for statements that are each a transaction of their own. */
-export class Database {
+/** Asks within a transaction. */
+export type Query = <Row extends object>(statement: Statement, values: readonly unknown[]) => Promise<Row[]>;
+
+const BEGIN = { name: 'begin', text: 'begin' };
+const COMMIT = { name: 'commit', text: 'commit' };
+
+/** Runs statements that are each a transaction of their own. Rejects as this file says. */
+export interface Queryable {
+  query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
+}
+
+/** How a database is reached: `pg`, or what a test has in its place. */
+export interface Driver {
+  openPool(options: PoolOptions): Queryable & { close(): Promise<void> };
+  /** One connection of its own, for what lives as long as a session does. */
+  connect(options: ConnectionOptions): Promise<pg.Client>;
+}
+
+export interface PoolOptions extends ConnectionOptions {
+  readonly connections: number;
+  /** Run once on every new connection. */
+  readonly settings: string;
+  readonly log: Log;
+}
+
+/** A few connections; each statement is a transaction of its own, unless several are made one. */
+export class Database implements Queryable {
   readonly #pool: pg.Pool;
   readonly #clients = new Set<pg.Client>();
 
-  constructor(
-    options: ConnectionOptions & {
-      readonly connections: number;
-      /** Run once on every new connection. */
-      readonly settings: string;
-      readonly log: Log;
-    },
-  ) {
+  constructor(options: PoolOptions) {
     const { log } = options;
     this.#pool = new pg.Pool({
       ...connectionLimits(options),
@@ -71,9 +89,7 @@ export class Database {
   }
 
   async query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    const client = await this.#pool.connect().catch((error: unknown) => {
-      throw fromDatabase(error);
-    });
+    const client = await this.#connect();
     let broken = true;
     try {
       const { rows } = await client.query<Row>({ ...statement, values: [...values] });
@@ -84,6 +100,39 @@ export class Database {
       throw fromDatabase(error);
     } finally {
       client.release(broken);
+    }
+  }
+
+  /**
+   * What `work` asks of the database, as one transaction: committed when it resolves. When it rejects, the connection
+   * is given up, and with it the transaction.
+   */
+  async transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    const client = await this.#connect();
+    const query: Query = async <Row extends object>(statement: Statement, values: readonly unknown[]) => {
+      try {
+        return (await client.query<Row>({ ...statement, values: [...values] })).rows;
+      } catch (error) {
+        throw fromDatabase(error);
+      }
+    };
+    let broken = true;
+    try {
+      await query(BEGIN, []);
+      const result = await work(query);
+      await query(COMMIT, []);
+      broken = false;
+      return result;
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    try {
+      return await this.#pool.connect();
+    } catch (error) {
+      throw fromDatabase(error);
     }
   }
 
@@ -124,6 +173,12 @@ export async function run<Row extends pg.QueryResultRow>(
     throw fromDatabase(error);
   }
 }
+
+/** PostgreSQL. */
+export const pgDriver: Driver = {
+  openPool: (options) => new Database(options),
+  connect: connectClient,
+};
 
 const GOODBYE_MS = 500;
 

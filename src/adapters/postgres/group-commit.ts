@@ -4,7 +4,7 @@
  *   READ    the orders with their attempts, in one snapshot, and the database's clock
  *   ALIVE   only when somebody else's claim is in the way: which of those sessions still hold their locks
  *   decide  each fact, by the domain's rules
- *   WRITE   orders, attempts and events, in one statement, which is the transaction
+ *   WRITE   orders, attempts, events and operators' actions, in one statement, which is the transaction
  *
  * No lock is held between the statements: a worker that freezes here holds nobody up. Instead the write is fenced.
  * It takes an order only if its version is still the one that was decided upon (none, for a new order), writes
@@ -13,10 +13,11 @@
  *
  * Orders are written in the order of their ids: statements of several workers wait for one another, never in a circle.
  */
-import { decide, type Attempt, type Decision, type StoredOrder } from '../../domain/order-states.ts';
+import { decide, type Attempt, type StoredOrder } from '../../domain/order-states.ts';
 import type { OrderId } from '../../domain/order.ts';
 import type { SoftDeclineRetry } from '../../domain/soft-declines.ts';
-import type { Database } from './connection.ts';
+import type { AppliedFact } from '../../ports/order-book.ts';
+import type { Queryable } from './connection.ts';
 import {
   FACT_ROW_COLUMNS,
   factRow,
@@ -40,30 +41,39 @@ export interface Terms {
 }
 
 /** The decision on a fact, committed; `overtaken`: the order changed meanwhile, nothing was written for it. */
-export type Result = Decision | 'overtaken';
+export type Result = AppliedFact | 'overtaken';
 
 /**
  * Decides and records `facts`, at most one an order. Resolves after the commit with one result a fact, in their
  * order. Rejects with what connection.ts throws; nothing was written then, unless the reply to a commit was lost.
  */
 export async function commitTogether(
-  database: Database,
+  database: Queryable,
   facts: readonly FactOfOrder[],
   terms: Terms,
 ): Promise<Result[]> {
   const { orders, nowMs } = await read(database, facts);
+  const carriedOut = await ordersOfRepeatedCommands(database, facts);
   const alive = await livingWorkers(database, claimantsInTheWay(facts, orders, terms.worker));
   const context = { ...terms, nowMs, isAlive: (worker: number) => alive.has(worker) };
 
-  const decided = facts.map((each): DecidedFact => {
+  const decided = facts.map((each): DecidedFact | AppliedFact => {
     const before = orders.get(each.orderId);
+    if (carriedOut.has(each.orderId)) return repeated(before);
     return { ...each, before, decision: decide(before, each.fact, context), worker: terms.worker };
   });
 
-  const taken = await write(database, decided.filter(leavesTrace));
-  return decided.map(({ orderId, before, decision }) =>
-    decision.order === before || taken.has(orderId) ? decision : 'overtaken',
-  );
+  const news = decided.filter((each) => 'decision' in each);
+  const taken = await write(database, news.filter(leavesTrace));
+  return decided.map((each) => {
+    if (!('decision' in each)) return each;
+    const { orderId, before, decision } = each;
+    return decision.order === before || taken.has(orderId) ? decision : 'overtaken';
+  });
+}
+
+function repeated(order: StoredOrder | undefined): AppliedFact {
+  return { order, next: { step: 'nothing' }, alarm: undefined, isRepeated: true };
 }
 
 /** The row of an order that is not stored carries its id and the time only. */
@@ -81,7 +91,7 @@ const READ = {
 };
 
 async function read(
-  database: Database,
+  database: Queryable,
   facts: readonly FactOfOrder[],
 ): Promise<{ orders: Map<OrderId, StoredOrder>; nowMs: number }> {
   const rows = await database.query<ReadRow>(READ, [facts.map(({ orderId }) => orderId)]);
@@ -94,13 +104,35 @@ async function read(
   return { orders, nowMs };
 }
 
+const REPEATED = {
+  name: 'find repeated commands',
+  text: `
+    select asked.order_id
+    from unnest($1::text[], $2::text[]) as asked (order_id, command_id)
+    join cardauth.audit_log l on l.command_id = asked.command_id and l.subject = 'order:' || asked.order_id`,
+};
+
+/** Asks only when there are operators' commands among the facts. */
+async function ordersOfRepeatedCommands(
+  database: Queryable,
+  facts: readonly FactOfOrder[],
+): Promise<Set<OrderId>> {
+  const commanded = facts.filter(({ command }) => command !== undefined);
+  if (commanded.length === 0) return new Set();
+  const rows = await database.query<{ order_id: OrderId }>(REPEATED, [
+    commanded.map(({ orderId }) => orderId),
+    commanded.map(({ command }) => command?.commandId),
+  ]);
+  return new Set(rows.map((row) => row.order_id));
+}
+
 /** Owners of unreleased claims on orders that somebody else asks for now. */
 function claimantsInTheWay(
   facts: readonly FactOfOrder[],
   orders: ReadonlyMap<OrderId, StoredOrder>,
   worker: number,
 ): Set<number> {
-  const claimed = facts.filter(({ fact }) => fact.kind === 'claim');
+  const claimed = facts.filter(({ fact }) => fact.kind === 'claim' || fact.kind === 'settled');
   const attempts = claimed.map(({ orderId }) => orders.get(orderId)?.attempt);
   const inTheWay = (attempt: Attempt | undefined): attempt is Attempt =>
     attempt?.leaseUntilMs !== undefined && attempt.owner !== worker;
@@ -161,12 +193,17 @@ const WRITE = {
       select
         order_id, fact, generation, version, fact_claim, worker, status_before, status, outcome, detail, alarm
       from fact where not changed or order_id in (select order_id from taken)
+    ),
+    audited as (
+      insert into cardauth.audit_log (command_id, actor, action, reason, subject, before, after)
+      select command_id, actor, action, reason, subject, audit_before, audit_after
+      from fact where command_id is not null and (not changed or order_id in (select order_id from taken))
     )
     select order_id from taken`,
 };
 
 /** Ids of the changed orders that were taken: of the version they were decided upon. */
-async function write(database: Database, decided: readonly DecidedFact[]): Promise<Set<OrderId>> {
+async function write(database: Queryable, decided: readonly DecidedFact[]): Promise<Set<OrderId>> {
   if (decided.length === 0) return new Set();
   const rows = await database.query<{ order_id: OrderId }>(WRITE, [JSON.stringify(decided.map(factRow))]);
   return new Set(rows.map((row) => row.order_id));

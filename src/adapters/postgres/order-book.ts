@@ -11,16 +11,17 @@
  * `apply` is answered by its deadline, also when the database accepts and never answers; whether the fact was
  * recorded is unknown then, and it is safe to bring it again.
  */
-import { INQUIRY_WAITS_MS, type Decision, type OrderFact } from '../../domain/order-states.ts';
+import { operatorCommand, type OperatorCommand } from '../../domain/audit.ts';
+import { INQUIRY_WAITS_MS, type OrderFact } from '../../domain/order-states.ts';
 import type { OrderId } from '../../domain/order.ts';
 import type { SoftDeclineRetry } from '../../domain/soft-declines.ts';
 import type { Availability } from '../../ports/availability.ts';
 import type { Log } from '../../ports/log.ts';
-import type { OrderBook } from '../../ports/order-book.ts';
+import type { AppliedFact, OrderBook } from '../../ports/order-book.ts';
 import type { Clock } from '../../topology/clock.ts';
 import { RetriableError } from '../../topology/errors.ts';
 import { commitFacts } from './commit-facts.ts';
-import { Database, POINT_ACCESS_SETTINGS, type ConnectionOptions } from './connection.ts';
+import { pgDriver, POINT_ACCESS_SETTINGS, type ConnectionOptions, type Driver } from './connection.ts';
 import { fromDatabase, unusable } from './database-error.ts';
 import { DatabaseWatch } from './database-watch.ts';
 import { FactQueue } from './fact-queue.ts';
@@ -49,6 +50,8 @@ export interface OrderBookOptions {
   readonly deadlineMs?: number;
   readonly clock: Clock;
   readonly log: Log;
+  /** `pg` unless given. */
+  readonly driver?: Driver | undefined;
 }
 
 export function createOrderBook(options: OrderBookOptions): PostgresOrderBook {
@@ -58,7 +61,7 @@ export function createOrderBook(options: OrderBookOptions): PostgresOrderBook {
 export class PostgresOrderBook implements OrderBook {
   readonly #options: OrderBookOptions;
   readonly #deadlineMs: number;
-  readonly #database: Database;
+  readonly #database: ReturnType<Driver['openPool']>;
   readonly #session: WorkerSession;
   readonly #watch: DatabaseWatch;
   readonly #queue = new FactQueue();
@@ -70,7 +73,7 @@ export class PostgresOrderBook implements OrderBook {
 
   /** Throws when the URL cannot be read; connects to nothing yet. */
   constructor(options: OrderBookOptions) {
-    const { databaseUrl, clock, log, deadlineMs = 5_000 } = options;
+    const { databaseUrl, clock, log, deadlineMs = 5_000, driver = pgDriver } = options;
     const connection: ConnectionOptions = {
       databaseUrl,
       applicationName: 'cardauth worker',
@@ -78,7 +81,7 @@ export class PostgresOrderBook implements OrderBook {
     };
     this.#options = options;
     this.#deadlineMs = deadlineMs;
-    this.#database = new Database({
+    this.#database = driver.openPool({
       ...connection,
       connections: MOST_COMMITS_AT_ONCE,
       settings: POINT_ACCESS_SETTINGS,
@@ -87,6 +90,7 @@ export class PostgresOrderBook implements OrderBook {
     this.#watch = new DatabaseWatch({ probe: () => this.#probe(), clock, log });
     this.#session = new WorkerSession({
       connection,
+      driver,
       clock,
       log,
       onLost: (why) => {
@@ -112,9 +116,10 @@ export class PostgresOrderBook implements OrderBook {
     this.#watch.start();
   }
 
-  apply(orderId: OrderId, fact: OrderFact): Promise<Decision> {
+  /** Throws a RangeError on a command that is none. */
+  apply(orderId: OrderId, fact: OrderFact, command?: OperatorCommand): Promise<AppliedFact> {
     if (this.#whenEmpty !== undefined) return Promise.reject(unusable('the order book is closing'));
-    const waiting = new WaitingFact({ orderId, fact });
+    const waiting = new WaitingFact({ orderId, fact, command: command && operatorCommand(command) });
     waiting.expireAfter(this.#options.clock, this.#deadlineMs, () => this.#late(waiting));
     this.#queue.add(waiting);
     this.#commitSoon();

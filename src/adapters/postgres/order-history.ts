@@ -4,20 +4,24 @@ import type { OrderId } from '../../domain/order.ts';
 import type { Log } from '../../ports/log.ts';
 import type {
   AttemptRecord,
+  OperatorAction,
   OrderEvent,
   OrderHistory,
   OrderRecord,
   OrderSummary,
+  Parking,
 } from '../../ports/order-history.ts';
 import { Database } from './connection.ts';
 import { asMs, ATTEMPT_COLUMNS, ORDER_COLUMNS, storedAttempt, storedOrder, wholeMs } from './rows.ts';
 import type { AttemptRow, OrderRow } from './rows.ts';
+import { livingWorkers } from './worker-session.ts';
 
 /** Counting millions of orders takes seconds; nobody's charge waits for it. */
 const WALL_MS = 60_000;
 const CONNECT_WALL_MS = 5_000;
 const PAGE_LENGTH = 1_000;
 const MOST_EVENTS = 1_000;
+const MOST_OF_OTHERS = 100;
 
 export interface PostgresOrderHistory extends OrderHistory {
   close(): Promise<void>;
@@ -65,15 +69,38 @@ const SHOW = {
           from cardauth.order_events e where e.order_id = asked.order_id
           order by e.event_id desc limit ${MOST_EVENTS}
         ) row
-      ) as event_rows
+      ) as event_rows,
+      (
+        select coalesce(json_agg(row order by row.parked_id_number), '[]') from (
+          select p.parked_id as parked_id_number, p.parked_id::text, ${asMs('p.parked_at')}, ${asMs('p.first_seen_at')},
+            p.reason, p.class, p.error, p.attempts, p.state, ${asMs('p.closed_at')}
+          from cardauth.parked_orders p where p.order_id = asked.order_id
+          order by p.parked_id desc limit ${MOST_OF_OTHERS}
+        ) row
+      ) as parking_rows,
+      (
+        select coalesce(json_agg(row order by row.audit_id), '[]') from (
+          select l.audit_id, ${asMs('l.happened_at')}, l.actor, l.action, l.reason
+          from cardauth.audit_log l where l.subject = 'order:' || asked.order_id
+          order by l.audit_id desc limit ${MOST_OF_OTHERS}
+        ) row
+      ) as action_rows,
+      ${asMs('o.created_at')}, ${asMs('o.updated_at')},
+      (extract(epoch from now()) * 1000)::float8 as read_at_ms
     from (select $1::text as order_id) asked
     left join cardauth.orders o on o.order_id = asked.order_id
     left join cardauth.attempts a on a.order_id = o.order_id and a.generation = o.generation`,
 };
 
-type ShownRow = { readonly attempt_rows: ShownAttemptRow[]; readonly event_rows: EventRow[] } & (
-  OrderRow | { readonly version: null }
-);
+type ShownRow = {
+  readonly attempt_rows: ShownAttemptRow[];
+  readonly event_rows: EventRow[];
+  readonly parking_rows: ParkingRow[];
+  readonly action_rows: ActionRow[];
+  readonly created_at_ms: number | null;
+  readonly updated_at_ms: number | null;
+  readonly read_at_ms: number;
+} & (OrderRow | { readonly version: null });
 
 type ShownAttemptRow = AttemptRow & {
   readonly idempotency_key: string;
@@ -98,14 +125,62 @@ interface EventRow {
   readonly alarm: string | null;
 }
 
+interface ParkingRow {
+  readonly parked_id: string;
+  readonly parked_at_ms: number;
+  readonly first_seen_at_ms: number;
+  readonly reason: string;
+  readonly class: string;
+  readonly error: string;
+  readonly attempts: number;
+  readonly state: string;
+  readonly closed_at_ms: number | null;
+}
+
+interface ActionRow {
+  readonly happened_at_ms: number;
+  readonly actor: string;
+  readonly action: string;
+  readonly reason: string;
+}
+
 async function show(database: Database, orderId: OrderId): Promise<OrderRecord | undefined> {
   const [row] = await database.query<ShownRow>(SHOW, [orderId]);
-  if (row === undefined || (row.version === null && row.event_rows.length === 0)) return undefined;
+  if (row === undefined || !isAnythingKnown(row)) return undefined;
   return {
     order: row.version === null ? undefined : storedOrder(row),
     attempts: row.attempt_rows.map(attemptRecord),
     events: row.event_rows.map(orderEvent),
+    seenAtMs: wholeMs(row.created_at_ms),
+    updatedAtMs: wholeMs(row.updated_at_ms),
+    parkings: row.parking_rows.map(parking),
+    actions: row.action_rows.map(operatorAction),
+    readAtMs: row.read_at_ms,
+    livingWorkers: await livingWorkers(database, new Set(row.attempt_rows.map(({ owner }) => owner))),
   };
+}
+
+function isAnythingKnown({ version, event_rows, parking_rows, action_rows }: ShownRow): boolean {
+  return version !== null || event_rows.length + parking_rows.length + action_rows.length > 0;
+}
+
+function parking(row: ParkingRow): Parking {
+  return {
+    parkedId: row.parked_id,
+    parkedAtMs: Math.round(row.parked_at_ms),
+    firstSeenMs: Math.round(row.first_seen_at_ms),
+    reason: row.reason,
+    class: row.class,
+    error: row.error,
+    attempts: row.attempts,
+    state: row.state,
+    closedAtMs: wholeMs(row.closed_at_ms),
+  };
+}
+
+function operatorAction({ happened_at_ms, ...what }: ActionRow): OperatorAction {
+  const { actor, action, reason } = what;
+  return { happenedAtMs: Math.round(happened_at_ms), actor, action, reason };
 }
 
 function attemptRecord(row: ShownAttemptRow): AttemptRecord {

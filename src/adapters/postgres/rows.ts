@@ -4,6 +4,7 @@
  * Amounts travel as text both ways, so that 64 bits stay exact whatever type parsers the process has set. Times are
  * whole milliseconds since the epoch here and timestamptz there.
  */
+import { auditEntry, type AuditedState, type OperatorCommand } from '../../domain/audit.ts';
 import type {
   Attempt,
   Decision,
@@ -127,6 +128,8 @@ export interface FactOfOrder {
   readonly fact: OrderFact;
   /** For the history, where the fact itself does not say it. */
   readonly remark?: string;
+  /** The operator's command that the fact comes of. */
+  readonly command?: OperatorCommand | undefined;
 }
 
 /** A decided fact on its way into the tables: what it found, what it was, what it led to. */
@@ -137,8 +140,9 @@ export interface DecidedFact extends FactOfOrder {
   readonly worker: number;
 }
 
-/** Whether the fact leaves a trace: a changed order, an alarm, or the handing over to a person. */
-export function leavesTrace({ before, fact, decision }: DecidedFact): boolean {
+/** Whether the fact leaves a trace: a changed order, an alarm, the handing over to a person, an operator's command. */
+export function leavesTrace({ before, fact, decision, command }: DecidedFact): boolean {
+  if (command !== undefined) return !['refused', 'wait'].includes(decision.next.step);
   return decision.order !== before || decision.alarm !== undefined || fact.kind === 'parked';
 }
 
@@ -152,7 +156,8 @@ export const FACT_ROW_COLUMNS = `
   lease_until timestamptz, key_used_since timestamptz, maybe_sent boolean, state text, decline_class text,
   authorization_expires_at timestamptz, inquiries int, resolve_due_at timestamptz, void_reference text,
   void_state text, void_tries int,
-  fact text, fact_claim int, status_before text, worker int, outcome text, detail text, alarm text`;
+  fact text, fact_claim int, status_before text, worker int, outcome text, detail text, alarm text,
+  command_id text, actor text, action text, reason text, subject text, audit_before jsonb, audit_after jsonb`;
 
 /** One row of the JSON array that the write statement takes: order, attempt and event side by side. */
 export function factRow(decided: DecidedFact): object {
@@ -162,7 +167,7 @@ export function factRow(decided: DecidedFact): object {
     order_id: orderId,
     changed: after !== before,
     ...(after === undefined ? {} : orderColumns(after)),
-    attempt_changed: after?.attempt !== before?.attempt,
+    attempt_changed: after?.attempt !== undefined && after.attempt !== before?.attempt,
     ...(after?.attempt === undefined ? {} : attemptColumns(after.attempt)),
     attempt_reference: referenceOfAttempt(fact, before, after),
     fact: fact.kind,
@@ -172,6 +177,29 @@ export function factRow(decided: DecidedFact): object {
     outcome: outcomeOfFact(fact),
     detail: forPeople(decided.remark ?? detailOf(fact, decision)),
     alarm: forPeople(decision.alarm),
+    ...auditColumns(decided),
+  };
+}
+
+function auditColumns({ command, orderId, before, decision }: DecidedFact): object {
+  if (command === undefined) return {};
+  const states = { before: auditedState(before), after: auditedState(decision.order) };
+  const entry = auditEntry({ ...command, subject: `order:${orderId}`, ...states });
+  const { commandId, actor, action, reason, subject } = entry;
+  const columns = { command_id: commandId, actor, action, reason, subject };
+  return { ...columns, audit_before: entry.before, audit_after: entry.after };
+}
+
+function auditedState(order: StoredOrder | undefined): AuditedState | undefined {
+  if (order === undefined) return undefined;
+  return {
+    status: order.status,
+    statusReason: order.statusReason ?? null,
+    generation: order.generation,
+    attemptState: order.attempt?.state ?? null,
+    gatewayReference: order.gatewayReference ?? null,
+    notifiedAt: isoTime(order.notifiedAtMs) ?? null,
+    version: order.version,
   };
 }
 
@@ -242,6 +270,8 @@ function outcomeOfFact(fact: OrderFact): string | undefined {
       return outcomeName(fact.outcome);
     case 'voided':
       return `void: ${fact.outcome.kind}`;
+    case 'settled':
+      return `settled: ${fact.as.kind}`;
     default:
       return undefined;
   }
@@ -271,6 +301,10 @@ function detailOf(fact: OrderFact, decision: Decision): string | undefined {
   if (fact.kind === 'refuse') return fact.reason;
   if (fact.kind === 'voided') {
     return 'detail' in fact.outcome ? `${fact.reference}: ${fact.outcome.detail}` : fact.reference;
+  }
+  if (fact.kind === 'settled') {
+    const means = fact.isCheckedAtGateway ? 'the gateway does not contradict' : 'the gateway was not asked';
+    return fact.as.kind === 'approved' ? `${fact.as.reference}, ${means}` : means;
   }
   if (fact.kind === 'outcome' || fact.kind === 'inquired') {
     const { outcome } = fact;

@@ -1,5 +1,5 @@
 /** Whether the database's schema is the one that this program was written for. */
-import type { Database } from './connection.ts';
+import type { Queryable } from './connection.ts';
 import { readMigrations, type Migration } from './migration-files.ts';
 
 /** A row of cardauth.schema_migrations. */
@@ -10,15 +10,18 @@ export interface AppliedMigration {
 }
 
 /** Why a worker cannot use the database, which answers; undefined when it can. Rejects as connection.ts does. */
-export async function databaseProblem(database: Database): Promise<string | undefined> {
+export async function databaseProblem(database: Queryable): Promise<string | undefined> {
   const [state] = await database.query<{ read_only: boolean }>(STATE, []);
   if (state?.read_only === true) return 'the database is read-only: is it a standby?';
   return schemaProblem(database);
 }
 
+/** They do not change under a running program, and workers probe again and again. */
+let ours: readonly Migration[] | undefined;
+
 /** What is wrong with the schema: it is missing, behind, ahead, or another one; undefined when it fits. */
-export async function schemaProblem(database: Database): Promise<string | undefined> {
-  const migrations = readMigrations();
+export async function schemaProblem(database: Queryable): Promise<string | undefined> {
+  const migrations = (ours ??= readMigrations());
   const [state] = await database.query<{ migrated: boolean }>(STATE, []);
   if (state?.migrated !== true) return 'schema cardauth is missing: run `cardauth migrate up`';
   const applied = await database.query<AppliedMigration>(APPLIED, []);
@@ -36,11 +39,11 @@ export function driftOf(
   applied: readonly AppliedMigration[],
 ): string | undefined {
   for (const { version, name, checksum } of applied) {
-    const ours = migrations[version - 1];
-    if (ours === undefined) {
+    const known = migrations[version - 1];
+    if (known === undefined) {
       return `schema cardauth has migration ${name}, which this program does not know: use a newer cardauth`;
     }
-    if (ours.checksum !== checksum) {
+    if (known.checksum !== checksum) {
       return `migration ${name} was applied with another text than this program has: restore the file, add a new one`;
     }
   }

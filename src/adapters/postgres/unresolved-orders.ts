@@ -6,7 +6,7 @@
 import type { OrderId } from '../../domain/order.ts';
 import type { Log } from '../../ports/log.ts';
 import type { UnresolvedOrders } from '../../ports/unresolved-orders.ts';
-import { Database, POINT_ACCESS_SETTINGS } from './connection.ts';
+import { pgDriver, POINT_ACCESS_SETTINGS, type Driver } from './connection.ts';
 
 const WALL_MS = 5_000;
 
@@ -19,9 +19,11 @@ export function openUnresolvedOrders(options: {
   readonly databaseUrl: string;
   readonly holdMs: number;
   readonly log: Log;
+  /** `pg` unless given. */
+  readonly driver?: Driver | undefined;
 }): PostgresUnresolvedOrders {
-  const { databaseUrl, holdMs, log } = options;
-  const database = new Database({
+  const { databaseUrl, driver = pgDriver, holdMs, log } = options;
+  const database = driver.openPool({
     databaseUrl,
     applicationName: 'cardauth resolver',
     wallMs: WALL_MS,

@@ -1,5 +1,7 @@
-import type { Decision, OrderFact } from '../../domain/order-states.ts';
+import type { OperatorCommand } from '../../domain/audit.ts';
+import type { OrderFact } from '../../domain/order-states.ts';
 import type { OrderId } from '../../domain/order.ts';
+import type { AppliedFact } from '../../ports/order-book.ts';
 import type { Clock, Timer } from '../../topology/clock.ts';
 import type { FactOfOrder } from './rows.ts';
 
@@ -7,15 +9,17 @@ import type { FactOfOrder } from './rows.ts';
 export class WaitingFact implements FactOfOrder {
   readonly orderId: OrderId;
   readonly fact: OrderFact;
-  readonly answered: Promise<Decision>;
+  readonly command: OperatorCommand | undefined;
+  readonly answered: Promise<AppliedFact>;
   /** How often its order was changed by somebody else between reading and writing it. */
   timesOvertaken = 0;
-  #settle: ((answer: Decision | Error) => void) | undefined;
+  #settle: ((answer: AppliedFact | Error) => void) | undefined;
   #deadline: Timer | undefined;
 
-  constructor({ orderId, fact }: FactOfOrder) {
+  constructor({ orderId, fact, command }: FactOfOrder) {
     this.orderId = orderId;
     this.fact = fact;
+    this.command = command;
     this.answered = new Promise((resolve, reject) => {
       this.#settle = (answer) => {
         if (answer instanceof Error) reject(answer);
@@ -35,7 +39,7 @@ export class WaitingFact implements FactOfOrder {
     return this.#settle === undefined;
   }
 
-  answer(answer: Decision | Error): void {
+  answer(answer: AppliedFact | Error): void {
     this.#settle?.(answer);
     this.#settle = undefined;
     this.#deadline?.cancel();

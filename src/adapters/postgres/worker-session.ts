@@ -10,7 +10,7 @@ import type pg from 'pg';
 
 import type { Log } from '../../ports/log.ts';
 import type { Clock, Timer } from '../../topology/clock.ts';
-import { connectClient, endClient, run, type ConnectionOptions, type Database } from './connection.ts';
+import { endClient, run, type ConnectionOptions, type Driver, type Queryable } from './connection.ts';
 import { fromDatabase, unusable } from './database-error.ts';
 
 /** First half of the advisory locks' key, "card" in ASCII; the other half is the worker's number. */
@@ -29,6 +29,7 @@ const TAKE_LOCK = `select pg_try_advisory_lock($1::int, $2::int) as taken`;
 
 export class WorkerSession {
   readonly #options: ConnectionOptions;
+  readonly #driver: Driver;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #onLost: (why: string) => void;
@@ -40,11 +41,13 @@ export class WorkerSession {
   /** `onLost` is called once for every session that ends without `close`. */
   constructor(options: {
     readonly connection: ConnectionOptions;
+    readonly driver: Driver;
     readonly clock: Clock;
     readonly log: Log;
     readonly onLost: (why: string) => void;
   }) {
     this.#options = options.connection;
+    this.#driver = options.driver;
     this.#clock = options.clock;
     this.#log = options.log;
     this.#onLost = options.onLost;
@@ -58,7 +61,7 @@ export class WorkerSession {
   /** Begins a session unless there is one. Rejects with what connection.ts throws. */
   async open(): Promise<void> {
     if (this.#worker !== undefined || this.#closed) return;
-    const client = await connectClient(this.#options);
+    const client = await this.#driver.connect(this.#options);
     try {
       const worker = await takeLock(client);
       this.#hold(client, worker);
@@ -138,7 +141,7 @@ const LIVING = {
 };
 
 /** Which of `workers` still hold the locks of their sessions. Who does not will never hold it again. */
-export async function livingWorkers(database: Database, workers: ReadonlySet<number>): Promise<Set<number>> {
+export async function livingWorkers(database: Queryable, workers: ReadonlySet<number>): Promise<Set<number>> {
   if (workers.size === 0) return new Set();
   const rows = await database.query<{ worker: number }>(LIVING, [LOCK_CLASS, [...workers]]);
   return new Set(rows.map((row) => row.worker));

@@ -2,13 +2,17 @@ import type { Channel } from 'amqplib';
 
 import type { Log } from '../../ports/log.ts';
 import type { Clock } from '../../topology/clock.ts';
+import { RetriableError } from '../../topology/errors.ts';
 import { withDeadline } from './deadline.ts';
 import type { Opened } from './keep-open.ts';
+import { missingRightOf, missingRightText } from './missing-right.ts';
 
 /** A channel of amqplib with its end as a promise. Closing it flushes everything sent on it before. */
 export interface OpenedChannel<C extends Channel> extends Opened {
   readonly channel: C;
   isOpen(): boolean;
+  /** The broker's last word on it, when it closed it: known before the calls under way fail for it. */
+  refusal(): string | undefined;
 }
 
 const CLOSE_TIMEOUT_MS = 5_000;
@@ -16,13 +20,21 @@ const CLOSE_TIMEOUT_MS = 5_000;
 /**
  * To be called in the tick in which the channel appears: an `error` without a listener would end the process. The
  * `handler-error` listener keeps amqplib from closing the channel with 541 when a callback of ours throws.
+ *
+ * `onUnanswered` is told when the broker does not answer the channel's closing in time. It has to end the connection:
+ * nothing else ends such a channel, and the broker would keep for it what is unsettled there.
  */
-export function openedChannel<C extends Channel>(channel: C, clock: Clock, log: Log): OpenedChannel<C> {
+export function openedChannel<C extends Channel>(
+  channel: C,
+  means: { readonly clock: Clock; readonly log: Log; readonly onUnanswered: () => void },
+): OpenedChannel<C> {
+  const { clock, log, onUnanswered } = means;
   let isOpen = true;
   let lastError: string | undefined;
   const ended = new Promise<string>((resolve) => {
     channel.on('error', (error) => {
-      lastError = error.message;
+      const missing = missingRightOf(error);
+      lastError = missing === undefined ? error.message : missingRightText(missing);
     });
     channel.on('close', () => {
       isOpen = false;
@@ -36,6 +48,7 @@ export function openedChannel<C extends Channel>(channel: C, clock: Clock, log: 
     channel,
     ended,
     isOpen: () => isOpen,
+    refusal: () => lastError,
     close: async () => {
       if (!isOpen) return;
       try {
@@ -45,8 +58,9 @@ export function openedChannel<C extends Channel>(channel: C, clock: Clock, log: 
           'closing a channel',
           Promise.race([channel.close(), ended]),
         );
-      } catch {
-        // It was closing already, or nobody answers; then the end of the connection ends it.
+      } catch (error) {
+        // Anything else says that it was closing already.
+        if (error instanceof RetriableError && error.errorClass === 'broker_timeout') onUnanswered();
       }
     },
   };

@@ -8,11 +8,12 @@
  * - `epoch` counts openings; whoever holds something of an older link must not use it on a newer one.
  * - `close` says goodbye within a deadline, then destroys the socket.
  */
-import { connect, type ChannelModel } from 'amqplib';
+import type { ChannelModel } from 'amqplib';
 
 import type { Log } from '../../ports/log.ts';
 import type { Clock } from '../../topology/clock.ts';
 import { nextBelow, type RandomSource } from '../../topology/random.ts';
+import { connectHeard } from './connect-heard.ts';
 import { withDeadline } from './deadline.ts';
 import { connectOptions, labelOf, type Endpoint } from './endpoint.ts';
 import { KeepOpen, type OpenEvent } from './keep-open.ts';
@@ -20,14 +21,14 @@ import { openedLink, type Link } from './link.ts';
 import { ReportedAvailability } from './reported-availability.ts';
 
 export interface ConnectionOptions {
-  readonly role: 'consume' | 'publish';
+  readonly role: 'consume' | 'publish' | 'doctor';
   readonly endpoints: readonly Endpoint[];
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly log: Log;
   readonly connectTimeoutMs?: number;
   /** Opens one connection; aborting `signal` destroys its socket, before and after it is open. */
-  readonly dial?: Dial;
+  readonly dial?: Dial | undefined;
 }
 
 export type Dial = (endpoint: Endpoint, role: string, signal: AbortSignal) => Promise<ChannelModel>;
@@ -134,8 +135,9 @@ export class BrokerConnection {
       this.#blockedChanged();
     };
     const link = openedLink(model, { epoch, label, clock, log, destroy, onBlockedChange });
-    const { brokerVersion } = link;
-    log.info({ broker: label, role, brokerVersion, epoch }, 'connected to RabbitMQ');
+    const { product, version: brokerVersion, concern } = link.broker;
+    log.info({ broker: label, role, brokerVersion, epoch }, `connected to ${product} ${brokerVersion}`);
+    if (concern !== undefined) log.warn({ broker: label, brokerVersion }, concern);
     return link;
   }
 
@@ -171,7 +173,7 @@ async function dialBroker(endpoint: Endpoint, role: string, signal: AbortSignal)
   const { options, socket } = connectOptions(endpoint);
   // node:net and node:tls both take a signal; amqplib hands its socket options over to them.
   const socketOptions = { ...socket, signal, clientProperties: { connection_name: `cardauth ${role}` } };
-  return connect(options, socketOptions);
+  return connectHeard(options, socketOptions);
 }
 
 function shuffled<T>(items: readonly T[], random: RandomSource): T[] {

@@ -5,10 +5,12 @@
  *   `passive` checks that they are there, `none` just uses them. What carries our prefix is always asserted.
  * - Each declare runs alone on a scratch channel, because a refusal closes its channel.
  * - 406: it exists with other arguments. That is a PermanentProblem which names argument, theirs and ours.
- * - 403 on a passive check is only a warning: newer brokers ask for more rights there than using it takes.
+ * - 403: a PermanentProblem which names the missing right. On a passive check it is only a warning, unless the broker
+ *   lets every permission pass there: some versions ask for more rights than using the object takes.
  * - 404 on a passive check: it is missing; tried again with backoff until somebody creates it.
  *
- *     <prefix>.parked         quorum, no TTL, no limit: where orders wait for a person
+ *     <prefix>.parked         quorum, no TTL, no limit: where parked orders wait to be recorded
+ *     <prefix>.parked.unsealed   the same: recorded ones whose body no database may hold, until their replay
  *     <prefix>.dlx            fanout to <prefix>.parked, for what the broker itself dead-letters
  *     <prefix>.retry.<ms>     quorum, TTL <ms>, dead-letters back to the orders queue through the default exchange
  *
@@ -22,6 +24,7 @@ import type { Clock } from '../../topology/clock.ts';
 import type { Link } from './link.ts';
 import { withDeadline } from './deadline.ts';
 import { PermanentProblem } from './keep-open.ts';
+import { missingRightOf, missingRightText, namingMissingRight, type MissingRight } from './missing-right.ts';
 
 /** How objects are treated that may belong to somebody else. */
 export type DeclareMode = 'assert' | 'passive' | 'none';
@@ -34,12 +37,22 @@ export interface Declaring {
 }
 
 /** Every worker crash counts as a delivery of everything prefetched, so a small limit would lose good orders. */
-const DELIVERY_LIMIT = 50;
+export const DELIVERY_LIMIT = 50;
+/** No number for "none" means the same to all versions. */
+const AS_GOOD_AS_NO_LIMIT = 1_000_000;
 const DECLARE_TIMEOUT_MS = 10_000;
 const LONGEST_NAME_BYTES = 255;
 
+export type QueueArguments = Readonly<Record<string, string | number>>;
+
+export const PARKED_QUEUE_ARGUMENTS: QueueArguments = { 'x-queue-type': 'quorum' };
+
 export function parkedQueueOf(prefix: string): string {
   return `${prefix}.parked`;
+}
+
+export function unsealedQueueOf(prefix: string): string {
+  return `${prefix}.parked.unsealed`;
 }
 
 export function levelQueueOf(prefix: string, ordersQueue: string, levelMs: number): string {
@@ -65,13 +78,17 @@ export async function declareOrdersQueue(
     return;
   }
   await declareParkedQueue(on, prefix);
-  await assertQueue(on, queue, {
+  await assertQueue(on, queue, ordersQueueArguments(prefix));
+}
+
+export function ordersQueueArguments(prefix: string): QueueArguments {
+  return {
     'x-queue-type': 'quorum',
     'x-delivery-limit': DELIVERY_LIMIT,
     'x-dead-letter-exchange': deadLetterExchangeOf(prefix),
     'x-dead-letter-strategy': 'at-least-once',
     'x-overflow': 'reject-publish',
-  });
+  };
 }
 
 /** Checks or creates the topic exchange that announcements go to. */
@@ -88,9 +105,17 @@ export async function declareNotificationExchange(
 
 export async function declareParkedQueue(on: Declaring, prefix: string): Promise<void> {
   const queue = parkedQueueOf(prefix);
-  await assertQueue(on, queue, { 'x-queue-type': 'quorum' });
+  await assertQueue(on, queue, PARKED_QUEUE_ARGUMENTS);
   await assertExchange(on, deadLetterExchangeOf(prefix), 'fanout');
   await scratch(on, `bind ${queue}`, (channel) => channel.bindQueue(queue, deadLetterExchangeOf(prefix), ''));
+}
+
+/** Whoever looks for a message here gives the others back; each time counts, and 20 would be the end on 4.x. */
+export async function declareUnsealedQueue(on: Declaring, prefix: string): Promise<void> {
+  await assertQueue(on, unsealedQueueOf(prefix), {
+    'x-queue-type': 'quorum',
+    'x-delivery-limit': AS_GOOD_AS_NO_LIMIT,
+  });
 }
 
 /**
@@ -102,26 +127,28 @@ export async function declareLevelQueues(
   options: { readonly prefix: string; readonly ordersQueue: string; readonly levelsMs: readonly number[] },
 ): Promise<void> {
   for (const levelMs of options.levelsMs) {
-    await assertQueue(on, levelQueueOf(options.prefix, options.ordersQueue, levelMs), {
-      'x-queue-type': 'quorum',
-      'x-message-ttl': levelMs,
-      'x-dead-letter-exchange': '',
-      'x-dead-letter-routing-key': options.ordersQueue,
-      'x-dead-letter-strategy': 'at-least-once',
-      'x-overflow': 'reject-publish',
-    });
+    const queue = levelQueueOf(options.prefix, options.ordersQueue, levelMs);
+    await assertQueue(on, queue, levelQueueArguments(options.ordersQueue, levelMs));
   }
 }
 
-function deadLetterExchangeOf(prefix: string): string {
+export function levelQueueArguments(ordersQueue: string, levelMs: number): QueueArguments {
+  return {
+    'x-queue-type': 'quorum',
+    'x-message-ttl': levelMs,
+    'x-dead-letter-exchange': '',
+    'x-dead-letter-routing-key': ordersQueue,
+    'x-dead-letter-strategy': 'at-least-once',
+    'x-overflow': 'reject-publish',
+  };
+}
+
+export function deadLetterExchangeOf(prefix: string): string {
   return `${prefix}.dlx`;
 }
 
-async function assertQueue(
-  on: Declaring,
-  queue: string,
-  args: Record<string, string | number>,
-): Promise<void> {
+/** Creates the queue, or sees that it is as it should be; a PermanentProblem names the difference. */
+export async function assertQueue(on: Declaring, queue: string, args: QueueArguments): Promise<void> {
   await scratch(on, `queue ${queue}`, (channel) =>
     channel.assertQueue(queue, { durable: true, arguments: args }),
   );
@@ -145,9 +172,17 @@ async function check(
       const remedy = 'create it, or set CARDAUTH_BROKER_DECLARE=assert';
       throw new Error(`${what} does not exist on the broker: ${remedy}`, { cause: error });
     }
-    if (replyCodeOf(error) !== 403) throw error;
+    const missing = error instanceof Error ? missingRightOf(error.cause) : undefined;
+    if (missing === undefined) throw error;
+    if (on.link.broker.passiveDeclareNeeds === 'any') throw lacksEveryRight(missing, error);
     on.log.warn({ what }, 'may not check it on the broker (403): using it unchecked');
   }
+}
+
+/** Any permission at all would have let the check through, so the one that using the object takes is missing too. */
+function lacksEveryRight(missing: MissingRight, cause: unknown): PermanentProblem {
+  const permission = missing.kind === 'queue' ? 'read' : 'write';
+  return new PermanentProblem(missingRightText({ ...missing, permission }), { cause });
 }
 
 /** Runs one declare on a channel of its own; a 406 becomes a report of the difference. */
@@ -161,7 +196,7 @@ async function scratch(
     await withDeadline(on.clock, DECLARE_TIMEOUT_MS, `declaring ${what}`, declare(opened.channel));
   } catch (error) {
     if (replyCodeOf(error) === 406) throw new PermanentProblem(differenceOf(what, error), { cause: error });
-    throw error;
+    throw namingMissingRight(error);
   } finally {
     void opened.close();
   }

@@ -7,6 +7,8 @@ import type { Generation, Verdict } from './generation.ts';
 export const ATTEMPT_HEADER = 'cardauth-attempt';
 export const FIRST_SEEN_HEADER = 'cardauth-first-seen';
 export const EXHAUSTED_HEADER = 'cardauth-exhausted';
+/** Names the copy in the retry ledger. */
+export const COPY_ID_HEADER = 'cardauth-copy-id';
 
 /** A message from the orders queue together with the one generation that may settle it. */
 export interface Delivery {
@@ -17,6 +19,10 @@ export interface Delivery {
   readonly receivedAtMs: number;
   /** Why its replays are exhausted: it is on its way to the parking lot and authorizes nothing any more. */
   readonly exhaustedBecause: string | undefined;
+  /** Of a retry copy that came back. */
+  readonly copyId: string | undefined;
+  /** The class of the error that failed it last, in this process. */
+  readonly failedAs?: string;
 }
 
 export function deliveryOf(
@@ -41,6 +47,7 @@ export function deliveryOf(
     },
     receivedAtMs: seen.nowMs,
     exhaustedBecause: textOf(headers[EXHAUSTED_HEADER]),
+    copyId: copyIdOf(headers[COPY_ID_HEADER]),
   };
 }
 
@@ -52,12 +59,19 @@ export function settle(delivery: Delivery, verdict: Verdict): boolean {
  * What the publisher wrote: without the broker's `x-` headers, ours, and CC and BCC, by which a republished copy
  * would be routed to other queues once more.
  */
-function publishersHeaders(headers: Readonly<Record<string, unknown>>): Record<string, unknown> {
+export function publishersHeaders(headers: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !/^x-|^cardauth-|^B?CC$/i.test(name)));
 }
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
+}
+
+/** A UUID; anything else is not from us. */
+function copyIdOf(value: unknown): string | undefined {
+  return typeof value === 'string' && /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value)
+    ? value
+    : undefined;
 }
 
 /** Anything that is not a plain count came from somebody else. */

@@ -36,11 +36,13 @@ const DEFAULT_HEARTBEAT_SECONDS = 10;
 /**
  * Reads one or several comma-separated `amqp://user:password@host:port/vhost?heartbeat=10` (or `amqps://`, with
  * `cacertfile`, `certfile` and `keyfile` as in RabbitMQ's URI query parameters). A comma inside a password has to
- * be written `%2C`. Throws an Error that says which entry is wrong, and how, without quoting it.
+ * be written `%2C`. `tls` are the files of TLS hosts whose URL names none. Throws an Error that says which entry is wrong, and how, without quoting it.
  */
-export function parseAmqpUrls(text: string): Endpoint[] {
-  return text.split(',').map((entry, index) => parseAmqpUrl(entry.trim(), index + 1));
+export function parseAmqpUrls(text: string, tls: TlsFiles = NO_FILES): Endpoint[] {
+  return text.split(',').map((entry, index) => parseAmqpUrl(entry.trim(), index + 1, tls));
 }
+
+const NO_FILES: TlsFiles = { ca: undefined, cert: undefined, key: undefined };
 
 /** `host:port/vhost`, for logs and errors. */
 export function labelOf(endpoint: Endpoint): string {
@@ -67,7 +69,7 @@ export function connectOptions(endpoint: Endpoint): { options: Options.Connect; 
   };
 }
 
-function parseAmqpUrl(entry: string, position: number): Endpoint {
+function parseAmqpUrl(entry: string, position: number, tls: TlsFiles): Endpoint {
   const wrong = (how: string) => new Error(`AMQP URL number ${position}: ${how}`);
   const url = URL.canParse(entry) ? new URL(entry) : undefined;
   if (url === undefined) throw wrong('not a URL; write amqp://user:password@host:5672/vhost');
@@ -90,7 +92,7 @@ function parseAmqpUrl(entry: string, position: number): Endpoint {
     password: new Secret(isAnonymous ? 'guest' : decoded(url.password, 'the password')),
     vhost: decoded(url.pathname.slice(1), 'the vhost') || '/',
     heartbeatSeconds: heartbeatOf(url, wrong),
-    tls: isTls ? tlsFilesOf(url) : undefined,
+    tls: isTls ? tlsFilesOf(url, tls) : undefined,
   };
 }
 
@@ -104,12 +106,19 @@ function heartbeatOf(url: URL, wrong: (how: string) => Error): number {
   return seconds;
 }
 
-function tlsFilesOf(url: URL): TlsFiles {
-  const file = (name: string) => url.searchParams.get(name) ?? undefined;
-  return { ca: file('cacertfile'), cert: file('certfile'), key: file('keyfile') };
+/** A certificate and its key are one: a URL that names either names both. */
+function tlsFilesOf({ searchParams }: URL, otherwise: TlsFiles): TlsFiles {
+  const file = (name: string) => searchParams.get(name) ?? undefined;
+  const own = searchParams.has('certfile') || searchParams.has('keyfile');
+  return {
+    ca: file('cacertfile') ?? otherwise.ca,
+    cert: own ? file('certfile') : otherwise.cert,
+    key: own ? file('keyfile') : otherwise.key,
+  };
 }
 
-function readTlsFiles(files: TlsFiles): SocketOptions {
+/** What node:tls takes. Throws when a file cannot be read. */
+export function readTlsFiles(files: TlsFiles): { ca?: Buffer; cert?: Buffer; key?: Buffer } {
   return {
     ...(files.ca === undefined ? {} : { ca: readFileSync(files.ca) }),
     ...(files.cert === undefined ? {} : { cert: readFileSync(files.cert) }),

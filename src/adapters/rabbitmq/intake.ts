@@ -30,6 +30,7 @@ import type { Link } from './link.ts';
 import { sleep, withDeadline } from './deadline.ts';
 import { Generation, type SettlementCounts } from './generation.ts';
 import { KeepOpen, PermanentProblem, type OpenEvent } from './keep-open.ts';
+import { namingMissingRight } from './missing-right.ts';
 
 export interface IntakeOptions {
   readonly connection: BrokerConnection;
@@ -207,7 +208,7 @@ export class Intake {
         ? new PermanentProblem(
             `queue ${queue} is a stream: acking removes nothing there, so it cannot hold orders`,
           )
-        : error;
+        : namingMissingRight(error);
     }
     this.#options.log.info({ queue, epoch: channel.generation.epoch }, 'consuming');
     this.#options.onChange();

@@ -1,7 +1,10 @@
+import { EventEmitter } from 'node:events';
+
 import type { Channel, ChannelModel, ConfirmChannel } from 'amqplib';
 
 import type { Log } from '../../ports/log.ts';
 import type { Clock } from '../../topology/clock.ts';
+import { brokerTraits, type BrokerTraits } from './broker-version.ts';
 import { openedChannel, type OpenedChannel } from './channel.ts';
 import { withDeadline } from './deadline.ts';
 import type { Opened } from './keep-open.ts';
@@ -9,7 +12,11 @@ import type { Opened } from './keep-open.ts';
 /** One connection while it lives. */
 export interface Link extends Opened {
   readonly epoch: number;
-  readonly brokerVersion: string;
+  readonly broker: BrokerTraits;
+  /** As negotiated; 0: none. */
+  readonly heartbeatSeconds: number;
+  /** As negotiated. */
+  readonly frameMaxBytes: number;
   isOpen(): boolean;
   /** Why the broker accepts no publishing at the moment; undefined when it does. */
   blockedBecause(): string | undefined;
@@ -70,8 +77,17 @@ export function openedLink(model: ChannelModel, parts: LinkParts): Link {
     log.info({ broker: label }, 'the broker accepts publishing again');
     onBlockedChange();
   });
+  // amqplib's model does not pass it on; without it, a listener of ours that throws would cost the connection.
+  if (model.connection instanceof EventEmitter) {
+    model.connection.on('handler-error', (error: Error, eventName: string) => {
+      log.error({ err: error, eventName }, 'a listener of a RabbitMQ connection threw: this is a bug');
+    });
+  }
+  const onUnanswered = () => {
+    end('the broker does not answer any more');
+  };
   const opened = async <C extends Channel>(opening: Promise<C>): Promise<OpenedChannel<C>> => {
-    const adopted = opening.then((channel) => openedChannel(channel, clock, log));
+    const adopted = opening.then((channel) => openedChannel(channel, { clock, log, onUnanswered }));
     try {
       return await withDeadline(clock, SETUP_TIMEOUT_MS, 'opening a channel', adopted);
     } catch (error) {
@@ -81,7 +97,9 @@ export function openedLink(model: ChannelModel, parts: LinkParts): Link {
   };
   return {
     epoch,
-    brokerVersion: model.connection.serverProperties.version,
+    broker: brokerTraits(model.connection.serverProperties),
+    heartbeatSeconds: tuned(model, 'heartbeat'),
+    frameMaxBytes: tuned(model, 'frameMax'),
     ended,
     isOpen: () => isOpen,
     blockedBecause: () => (blocked === undefined ? undefined : `the broker blocks publishing: ${blocked}`),
@@ -103,4 +121,10 @@ export function openedLink(model: ChannelModel, parts: LinkParts): Link {
 /** amqplib may have read `connection.blocked` before anybody could listen; it remembers it, but not in its types. */
 function isBlocked(model: ChannelModel): boolean {
   return 'blocked' in model.connection && model.connection.blocked === true;
+}
+
+/** What amqplib agreed upon with the broker, which its types do not have. */
+function tuned(model: ChannelModel, name: 'heartbeat' | 'frameMax'): number {
+  const value: unknown = Object.getOwnPropertyDescriptor(model.connection, name)?.value;
+  return typeof value === 'number' ? value : 0;
 }

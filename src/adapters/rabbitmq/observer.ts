@@ -1,6 +1,6 @@
 /**
- * A broker as those outside the worker see it: downstream, which receives announcements; a person, who empties the
- * parking lot; and a counter of what is left. For the demo, which believes only what is seen from outside.
+ * A broker as those outside the worker see it: downstream, which receives announcements, and a counter of what is left.
+ * For the demo, which believes only what is seen from outside.
  */
 import type { Channel, ConsumeMessage } from 'amqplib';
 
@@ -12,8 +12,10 @@ import {
   declareLevelQueues,
   declareNotificationExchange,
   declareOrdersQueue,
+  declareUnsealedQueue,
   levelQueueOf,
   parkedQueueOf,
+  unsealedQueueOf,
 } from './declare.ts';
 import { parseAmqpUrls } from './endpoint.ts';
 import type { Link } from './link.ts';
@@ -26,7 +28,6 @@ export interface ObserverOptions {
   readonly levelsMs: readonly number[];
   readonly log: Log;
   readonly onAnnouncement: (message: SeenMessage) => void;
-  readonly onParked: (message: SeenMessage) => void;
 }
 
 export interface SeenMessage {
@@ -37,7 +38,7 @@ export interface SeenMessage {
 }
 
 export interface BrokerObserver {
-  /** Messages ready on the orders queue and the delay queues. */
+  /** Messages ready on the orders queue, on the delay queues, and parked ones that are not recorded. */
   messagesLeft(): Promise<number>;
   /** Deletes everything that was declared, and disconnects. */
   deleteEverything(): Promise<void>;
@@ -61,9 +62,11 @@ export async function observeBroker(options: ObserverOptions): Promise<BrokerObs
   await declareOrdersQueue({ ...means, link }, { queue: ordersQueue, prefix, mode: 'assert' });
   await declareNotificationExchange({ ...means, link }, { exchange, mode: 'assert' });
   await declareLevelQueues({ ...means, link }, { prefix, ordersQueue, levelsMs });
+  await declareUnsealedQueue({ ...means, link }, prefix);
   await watch(link, options);
 
-  const queues = [ordersQueue, ...levelsMs.map((levelMs) => levelQueueOf(prefix, ordersQueue, levelMs))];
+  const levels = levelsMs.map((levelMs) => levelQueueOf(prefix, ordersQueue, levelMs));
+  const queues = [ordersQueue, ...levels, parkedQueueOf(prefix)];
   return {
     async messagesLeft() {
       const counts = await Promise.all(queues.map((queue) => readyIn(link, queue)));
@@ -71,7 +74,7 @@ export async function observeBroker(options: ObserverOptions): Promise<BrokerObs
     },
     async deleteEverything() {
       const opened = await link.openChannel();
-      for (const queue of [...queues, parkedQueueOf(prefix)]) await opened.channel.deleteQueue(queue);
+      for (const queue of [...queues, unsealedQueueOf(prefix)]) await opened.channel.deleteQueue(queue);
       for (const name of [exchange, `${prefix}.dlx`]) await opened.channel.deleteExchange(name);
       await opened.close();
       await connection.close();
@@ -80,15 +83,11 @@ export async function observeBroker(options: ObserverOptions): Promise<BrokerObs
   };
 }
 
-async function watch(
-  link: Link,
-  { exchange, prefix, onAnnouncement, onParked }: ObserverOptions,
-): Promise<void> {
+async function watch(link: Link, { exchange, onAnnouncement }: ObserverOptions): Promise<void> {
   const { channel } = await link.openChannel();
   const { queue } = await channel.assertQueue('', { exclusive: true });
   await channel.bindQueue(queue, exchange, '#');
   await consume(channel, queue, onAnnouncement);
-  await consume(channel, parkedQueueOf(prefix), onParked);
 }
 
 async function consume(

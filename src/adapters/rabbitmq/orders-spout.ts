@@ -16,6 +16,8 @@
  * - `deactivate` cancels the consumer. What is not live stays here for a while, since a requeue counts towards the
  *   queue's delivery limit and a breaker that flaps would use it up; after a longer pause it is all given back.
  */
+import type { ConsumeMessage } from 'amqplib';
+
 import type { Availability } from '../../ports/availability.ts';
 import type { Log } from '../../ports/log.ts';
 import type { OrderMessage } from '../../ports/message.ts';
@@ -51,10 +53,15 @@ export interface OrdersSpoutOptions<V extends Values> {
    * Reads a message. The message id is the order's identity: equal for all copies of an order, and something unique
    * for what is no order. Must not throw; a message on which it does is parked as `worker_error`, unread.
    */
-  readonly scheme: (message: OrderMessage) => { readonly messageId: string; readonly values: V };
+  readonly scheme: (
+    message: OrderMessage,
+    raw: ConsumeMessage,
+  ) => { readonly messageId: string; readonly values: V };
   readonly parkingLot: ParkingLot;
   readonly retryCopies: Pick<RetryCopies, 'send'>;
   readonly replayRules: ReplayRules;
+  /** Told of every retry copy that came back, by its id. */
+  readonly onReturned?: (copyId: string) => void;
   /** Whether the order has its verdict when its tree failed like this; never, by default. */
   readonly isDecided?: (failure: TreeFailure) => boolean;
   readonly maxSpoutPending: number;
@@ -98,7 +105,7 @@ export class OrdersSpout<V extends Values> implements Spout<OrderStreams<V>> {
     this.#replays = new Replays({
       ...options,
       custody: this.#custody,
-      read: (message) => this.#read(message)?.values,
+      read: ({ message, raw }) => this.#read(message, raw)?.values,
       holdUpToMs: options.holdUpToMs ?? HOLD_UP_TO_MS,
       mayWait: () => this.#keepsIdle,
       ending: this.#quiescing.signal,
@@ -209,14 +216,15 @@ export class OrdersSpout<V extends Values> implements Spout<OrderStreams<V>> {
   }
 
   #take(delivery: Delivery): void {
-    const read = this.#read(delivery.message);
+    if (delivery.copyId !== undefined) this.#options.onReturned?.(delivery.copyId);
+    const read = this.#read(delivery.message, delivery.raw);
     if (read === undefined) void this.#parkUnread(delivery);
     else this.#custody.admit(read.messageId, delivery, read.values);
   }
 
-  #read(message: OrderMessage): ReturnType<OrdersSpoutOptions<V>['scheme']> | undefined {
+  #read(message: OrderMessage, raw: ConsumeMessage): ReturnType<OrdersSpoutOptions<V>['scheme']> | undefined {
     try {
-      return this.#options.scheme(message);
+      return this.#options.scheme(message, raw);
     } catch {
       return undefined;
     }

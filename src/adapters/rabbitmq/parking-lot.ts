@@ -1,18 +1,21 @@
 /**
- * Parks orders in `<prefix>.parked`, a queue without TTL or limit, from where operators take them.
+ * Parks orders in `<prefix>.parked`, a queue without TTL or limit, from where they are recorded for operators.
  *
  * Headers say why: `cardauth-park-reason`, and with the same beginning `-class`, `-attempts`, `-first-seen`,
- * `-parked-at`, `-error`, `-origin-queue`, `-origin-exchange`, `-origin-routing-key`, `-worker-version`, and
- * `-order-id` when it is known. The body is the same order when the worker could read it (`CopyBody`); one that it
+ * `-parked-at`, `-error`, `-origin-queue`, `-origin-exchange`, `-origin-routing-key`, `-worker-version`, `-order-id`
+ * when it is known, and `-id`, under which it is recorded. The body is the same order when the worker could read it (`CopyBody`); one that it
  * could not read may hold card data anywhere and is redacted.
  */
+import { randomUUID } from 'node:crypto';
+
 import type { CopyBody } from '../../ports/copy-body.ts';
 import type { ParkedOrder, ParkingLot } from '../../ports/parking-lot.ts';
 import type { Clock } from '../../topology/clock.ts';
 import { parkedQueueOf } from './declare.ts';
 import type { Publication } from './publication.ts';
 import type { Publisher } from './publisher.ts';
-import { redactedBody, scrubbedHeaders, scrubbedText } from './redaction.ts';
+import { parkHeadersOf } from './park-headers.ts';
+import { redactedBody, scrubbedHeaders } from './redaction.ts';
 import { definedOnly, isUnpublishable, withHeaders } from './retry-copies.ts';
 
 export interface BrokerParkingLotOptions {
@@ -21,12 +24,17 @@ export interface BrokerParkingLotOptions {
   readonly workerVersion: string;
   readonly copyBody: CopyBody;
   readonly clock: Clock;
+  /** Ids of parked copies; random UUIDs unless given. */
+  readonly newId?: () => string;
 }
-
-const LONGEST_ERROR_BYTES = 2_048;
 
 export class BrokerParkingLot implements ParkingLot {
   readonly #options: BrokerParkingLotOptions;
+  /**
+   * By the body as it was delivered: a message that is parked once more, because nobody knows whether it arrived, keeps
+   * its id and is recorded once.
+   */
+  readonly #ids = new WeakMap<Uint8Array, string>();
 
   constructor(options: BrokerParkingLotOptions) {
     this.#options = options;
@@ -63,21 +71,24 @@ export class BrokerParkingLot implements ParkingLot {
   }
 
   #ownHeaders({ message, orderId, reason, class: parkClass, error }: ParkedOrder): Record<string, unknown> {
-    const { queue, exchange, routingKey } = message.origin;
-    return Object.fromEntries(
-      Object.entries({
-        reason,
-        class: parkClass,
-        attempts: message.attempt,
-        'first-seen': new Date(message.firstSeenMs).toISOString(),
-        'parked-at': new Date(this.#options.clock.wallMs()).toISOString(),
-        error: scrubbedText(error, LONGEST_ERROR_BYTES),
-        'origin-queue': queue,
-        'origin-exchange': exchange,
-        'origin-routing-key': routingKey,
-        'order-id': orderId,
-        'worker-version': this.#options.workerVersion,
-      }).map(([name, value]) => [`cardauth-park-${name}`, value]),
-    );
+    return parkHeadersOf({
+      parkId: this.#idOf(message.body),
+      reason,
+      class: parkClass,
+      error,
+      orderId,
+      attempts: message.attempt,
+      firstSeenMs: message.firstSeenMs,
+      parkedAtMs: this.#options.clock.wallMs(),
+      origin: message.origin,
+      workerVersion: this.#options.workerVersion,
+    });
+  }
+
+  #idOf(body: Uint8Array): string {
+    const { newId = randomUUID } = this.#options;
+    const id = this.#ids.get(body) ?? newId();
+    this.#ids.set(body, id);
+    return id;
   }
 }

@@ -13,7 +13,8 @@
  *   it is matched by exchange, routing key and message id, and taken for all owed messages that agree: a doubtful
  *   one is refused rather than believed.
  * - At most `windowSize` messages are owed a confirm. One whose deadline passed keeps its place until the broker
- *   speaks; when nothing but such messages is left in the window, the channel is replaced.
+ *   speaks. The channel is replaced when nothing but such messages is left in the window, or when a deadline passes
+ *   and the broker has confirmed nothing at all for half of it.
  * - `false` from amqplib waits for `drain`; `connection.blocked` pauses. Both only delay: the deadline goes on.
  * - After a return, `prepare` runs again (at most every 5 s): a queue of ours that was deleted comes back.
  */
@@ -50,6 +51,7 @@ interface Outgoing {
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
   readonly deadline: Timer;
+  sentAtMs: number;
   isReturned: boolean;
   isGivenUp: boolean;
 }
@@ -81,6 +83,7 @@ export class Publisher {
   #whenDrained: (() => void) | undefined;
   #isClosed = false;
   #preparedAtMs = 0;
+  #lastAnswerAtMs = 0;
 
   constructor(options: PublisherOptions) {
     this.#options = options;
@@ -117,7 +120,15 @@ export class Publisher {
       const deadline = this.#options.clock.setTimer(this.#deadlineMs, () => {
         this.#deadlinePassed(outgoing);
       });
-      const outgoing = { publication, resolve, reject, deadline, isReturned: false, isGivenUp: false };
+      const outgoing: Outgoing = {
+        publication,
+        resolve,
+        reject,
+        deadline,
+        sentAtMs: Infinity,
+        isReturned: false,
+        isGivenUp: false,
+      };
       this.#unsettled += 1;
       this.#waiting.add(outgoing);
       this.#pump();
@@ -182,10 +193,13 @@ export class Publisher {
     const { exchange, routingKey, body, properties } = outgoing.publication;
     const options = { ...properties, mandatory: true, persistent: true };
     const answer = (error: unknown) => {
-      this.#answered(outgoing, error);
+      // amqplib fails what a refusal of the broker took along with no more than "channel closed".
+      const refusal = error instanceof Error ? channel.refusal() : undefined;
+      this.#answered(outgoing, refusal === undefined ? error : new Error(refusal));
     };
     try {
       channel.hasRoom = channel.channel.publish(exchange, routingKey, bufferOf(body), options, answer);
+      outgoing.sentAtMs = this.#options.clock.nowMs();
       this.#owed.add(outgoing);
       this.#waiting.delete(outgoing);
     } catch (error) {
@@ -201,6 +215,7 @@ export class Publisher {
   /** The confirm, or the end of the channel, which amqplib reports through the same callback. */
   #answered(outgoing: Outgoing, error: unknown): void {
     if (!this.#owed.delete(outgoing)) return;
+    this.#lastAnswerAtMs = this.#options.clock.nowMs();
     if (!outgoing.isGivenUp)
       this.#settle(outgoing, refusalOf(outgoing.publication, outgoing.isReturned, error));
     this.#pump();
@@ -242,8 +257,20 @@ export class Publisher {
     }
     outgoing.isGivenUp = true;
     this.#settle(outgoing, ambiguous(publication, `no confirm within ${this.#deadlineMs} ms`));
-    const isStuck = this.#owed.size >= this.#windowSize && [...this.#owed].every((one) => one.isGivenUp);
-    if (isStuck) void this.#keeper.current?.close();
+    this.#replaceIfStuck(outgoing);
+  }
+
+  /** A channel that a memory alarm keeps waiting is not stuck: on a new one it would only take longer to notice. */
+  #replaceIfStuck(overdue: Outgoing): void {
+    const { clock, log, name } = this.#options;
+    const channel = this.#keeper.current;
+    if (channel === undefined || channel.link.blockedBecause() !== undefined) return;
+    const silentSinceMs = Math.max(this.#lastAnswerAtMs, overdue.sentAtMs);
+    const isSilent = clock.nowMs() - silentSinceMs >= this.#deadlineMs / 2;
+    const isFull = this.#owed.size >= this.#windowSize && [...this.#owed].every((one) => one.isGivenUp);
+    if (!isSilent && !isFull) return;
+    log.warn({ publisher: name }, 'the broker confirms nothing any more: the channel is replaced');
+    void channel.close();
   }
 
   #settle(outgoing: Outgoing, error?: Error): void {

@@ -18,6 +18,7 @@ import { decideReplay, type ReplayRules } from '../../topology/replay-policy.ts'
 import type { TreeFailure } from '../../topology/spout.ts';
 import { LONGEST_CUSTODY_MS, type Custody, type OrderInCustody } from './custody.ts';
 import { sleep } from './deadline.ts';
+import type { Delivery } from './delivery.ts';
 import type { RetryCopies } from './retry-copies.ts';
 
 export interface ReplaysOptions<V> {
@@ -26,8 +27,8 @@ export interface ReplaysOptions<V> {
   readonly replayRules: ReplayRules;
   /** Whether the order has its verdict when its tree failed like this. */
   readonly isDecided?: ((failure: TreeFailure) => boolean) | undefined;
-  /** The values of a message; undefined when it cannot be read. */
-  readonly read: (message: OrderMessage) => V | undefined;
+  /** The values of a delivery's message; undefined when it cannot be read. */
+  readonly read: (delivery: Delivery) => V | undefined;
   readonly holdUpToMs: number;
   /** Whether anything may wait in this process now. */
   readonly mayWait: () => boolean;
@@ -53,6 +54,7 @@ export class Replays<V> {
 
   failed(order: OrderInCustody<V>, failure: TreeFailure): void {
     this.#sayWhatFailed(order, failure);
+    order.delivery = { ...order.delivery, failedAs: failure.errorClass };
     const ours = this.#stillOurs(order);
     if (ours !== undefined) this.#replay(ours, failure);
   }
@@ -106,7 +108,7 @@ export class Replays<V> {
     for (let order = first; ;) {
       order.stage = 'moving';
       try {
-        await retryCopies.send(order.delivery, delayMs);
+        await retryCopies.send(order.delivery, delayMs, order.messageId);
         custody.settle(order, 'ack');
         return;
       } catch (error) {
@@ -139,7 +141,7 @@ export class Replays<V> {
   #renumber(order: OrderInCustody<V>, attempt: number, exhaustedBecause: string | undefined): void {
     const message = { ...order.delivery.message, attempt };
     order.delivery = { ...order.delivery, message, exhaustedBecause };
-    order.values = this.#options.read(message) ?? order.values;
+    order.values = this.#options.read(order.delivery) ?? order.values;
   }
 
   #mayHold(order: OrderInCustody<V>): boolean {

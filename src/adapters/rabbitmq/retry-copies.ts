@@ -4,10 +4,19 @@
  * The caller settles the original only after `send` resolved; dying in between duplicates the message, which the claim
  * absorbs.
  */
+import { randomUUID } from 'node:crypto';
+
 import type { CopyBody } from '../../ports/copy-body.ts';
+import type { RetryLedger } from '../../ports/retry-ledger.ts';
 import { RetriableError } from '../../topology/errors.ts';
 import { levelQueueOf } from './declare.ts';
-import { ATTEMPT_HEADER, EXHAUSTED_HEADER, FIRST_SEEN_HEADER, type Delivery } from './delivery.ts';
+import {
+  ATTEMPT_HEADER,
+  COPY_ID_HEADER,
+  EXHAUSTED_HEADER,
+  FIRST_SEEN_HEADER,
+  type Delivery,
+} from './delivery.ts';
 import type { Publication } from './publication.ts';
 import type { Publisher } from './publisher.ts';
 
@@ -18,44 +27,73 @@ export interface RetryCopiesOptions {
   /** At least one, in milliseconds. */
   readonly levelsMs: readonly number[];
   readonly copyBody: CopyBody;
+  /** Told of every copy after its confirm. */
+  readonly ledger?: Pick<RetryLedger, 'sent' | 'returned'>;
+  /** Ids of copies; random UUIDs unless given. */
+  readonly newId?: () => string;
+}
+
+interface Level {
+  readonly waitMs: number;
+  readonly queue: string;
 }
 
 export class RetryCopies {
-  readonly #publisher: Pick<Publisher, 'publish'>;
-  readonly #copyBody: CopyBody;
+  readonly #options: RetryCopiesOptions;
   /** The shortest wait first. */
-  readonly #levels: readonly { readonly waitMs: number; readonly queue: string }[];
+  readonly #levels: readonly [Level, ...Level[]];
 
   /** Throws a RangeError when there is no level, or when a level queue's name would be too long. */
-  constructor({ copyBody, levelsMs, ordersQueue, prefix, publisher }: RetryCopiesOptions) {
-    if (levelsMs.length === 0) throw new RangeError('retry copies need at least one level queue');
-    this.#publisher = publisher;
-    this.#copyBody = copyBody;
-    this.#levels = levelsMs
+  constructor(options: RetryCopiesOptions) {
+    const { levelsMs, ordersQueue, prefix } = options;
+    this.#options = options;
+    const [shortest, ...longer] = levelsMs
       .toSorted((one, other) => one - other)
       .map((waitMs) => ({ waitMs, queue: levelQueueOf(prefix, ordersQueue, waitMs) }));
+    if (shortest === undefined) throw new RangeError('retry copies need at least one level queue');
+    this.#levels = [shortest, ...longer];
   }
 
-  /** Resolves when the copy is safe in the first level of at least `waitMs` (the longest, if none is). */
-  async send(delivery: Delivery, waitMs: number): Promise<void> {
-    const body = await this.#copyBody(delivery.message.body, delivery.message);
-    const publication = copyOf(delivery, body, this.#levelQueueFor(waitMs));
+  /**
+   * Resolves when the copy is safe in the first level of at least `waitMs` (the longest, if none is). `identity` is the
+   * spout's message id: the order's id, or something with a space in it, which no order id has.
+   */
+  async send(delivery: Delivery, waitMs: number, identity = ' '): Promise<void> {
+    const { copyBody, newId = randomUUID, publisher } = this.#options;
+    const body = await copyBody(delivery.message.body, delivery.message);
+    const level = this.#levelFor(waitMs);
+    const copyId = newId();
+    const publication = copyOf(delivery, body, copyId, level.queue);
     try {
-      await this.#publisher.publish(publication);
+      await publisher.publish(publication);
     } catch (error) {
       if (!isUnpublishable(error)) throw error;
       // The publisher's own headers, as amqplib decoded them, have no encoding: the order matters, they do not.
-      await this.#publisher.publish(withHeaders(publication, ownHeaders(delivery)));
+      await publisher.publish(withHeaders(publication, ownHeaders(delivery, copyId)));
     }
+    this.#note(delivery, copyId, level, identity);
   }
 
-  #levelQueueFor(waitMs: number): string {
-    const level = this.#levels.find((one) => one.waitMs >= waitMs) ?? this.#levels.at(-1);
-    return level?.queue ?? '';
+  #levelFor(waitMs: number): Level {
+    return this.#levels.find((one) => one.waitMs >= waitMs) ?? this.#levels.at(-1) ?? this.#levels[0];
+  }
+
+  #note(delivery: Delivery, copyId: string, level: Level, identity: string): void {
+    const { ledger } = this.#options;
+    // It was noted when it came; in case that note was lost.
+    if (delivery.copyId !== undefined) ledger?.returned(delivery.copyId);
+    ledger?.sent({
+      copyId,
+      orderId: identity.includes(' ') ? undefined : identity,
+      messageId: delivery.message.messageId,
+      levelMs: level.waitMs,
+      reasonClass: delivery.failedAs ?? 'waited_here_for_too_long',
+    });
   }
 }
 
-function copyOf({ exhaustedBecause, message, raw }: Delivery, body: Uint8Array, queue: string): Publication {
+function copyOf(delivery: Delivery, body: Uint8Array, copyId: string, queue: string): Publication {
+  const { message, raw } = delivery;
   return {
     exchange: '',
     routingKey: queue,
@@ -70,7 +108,7 @@ function copyOf({ exhaustedBecause, message, raw }: Delivery, body: Uint8Array, 
         type: stringOf(raw.properties.type),
         appId: stringOf(raw.properties.appId),
       }),
-      headers: { ...message.headers, ...ownHeaders({ exhaustedBecause, message }) },
+      headers: { ...message.headers, ...ownHeaders(delivery, copyId) },
     },
   };
 }
@@ -92,14 +130,15 @@ export function definedOnly<T extends Record<string, unknown>>(
   };
 }
 
-function ownHeaders({
-  exhaustedBecause,
-  message,
-}: Pick<Delivery, 'exhaustedBecause' | 'message'>): Record<string, unknown> {
+function ownHeaders(
+  { exhaustedBecause, message }: Pick<Delivery, 'exhaustedBecause' | 'message'>,
+  copyId: string,
+): Record<string, unknown> {
   return {
     [ATTEMPT_HEADER]: message.attempt,
     [FIRST_SEEN_HEADER]: new Date(message.firstSeenMs).toISOString(),
     [EXHAUSTED_HEADER]: exhaustedBecause,
+    [COPY_ID_HEADER]: copyId,
   };
 }
 

@@ -2,6 +2,7 @@ import { Option } from 'commander';
 import { addConfigOptions, configFor, configSources, type ConfigOptions } from '../configuration.ts';
 import type { AddCommand, CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { printJson } from '../json-outputs.ts';
 
 type ShowFlags = ConfigOptions & { readonly json?: true };
 
@@ -35,6 +36,14 @@ export const addConfigCommand: AddCommand = (program, context) => {
       const { envExample, variablesTable } = await import('../../config/documents.ts');
       context.terminal.out(format === 'env' ? envExample() : variablesTable());
     });
+  config
+    .command('schema')
+    .description('Prints the JSON Schema of the environment: every variable as the text that it is given as.')
+    .addHelpText('after', '\nExample:\n  cardauth config schema > cardauth-env.json\n')
+    .action(async () => {
+      const { environmentSchema } = await import('../../config/environment-schema.ts');
+      context.terminal.out(`${JSON.stringify(environmentSchema(), undefined, 2)}\n`);
+    });
 };
 
 async function show(context: CommandContext, options: ShowFlags): Promise<void> {
@@ -46,7 +55,8 @@ async function show(context: CommandContext, options: ShowFlags): Promise<void> 
     ...setting,
     value: setting.value ?? null,
   }));
-  context.terminal.out(options.json === true ? `${JSON.stringify(shown)}\n` : settingsTable(loaded.settings));
+  if (options.json === true) printJson(context.terminal, 'config show', shown);
+  else context.terminal.out(settingsTable(loaded.settings));
   if (loaded.ok) return;
   context.terminal.err(`\n${problemsText(loaded.problems)}`);
   context.exitWith(exitCodes.configuration);

@@ -3,6 +3,7 @@ import type { OrderPublisher } from '../../ports/order-publisher.ts';
 import { addConfigOptions, configFor, type ConfigOptions } from '../configuration.ts';
 import type { AddCommand, CommandContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
+import { printJson } from '../json-outputs.ts';
 import type { Terminal } from '../terminal.ts';
 
 type PublishFlags = ConfigOptions & { readonly json?: true };
@@ -31,7 +32,10 @@ export const addPublishCommand: AddCommand = (orders, context) => {
       try {
         const report = await publish(context, file, publisher);
         const queue = config.broker.ordersQueue;
-        context.terminal.out(options.json === true ? reportJson(report, queue) : reportText(report, queue));
+        const { stopped = null, ...counts } = report;
+        if (options.json === true)
+          printJson(context.terminal, 'orders publish', { queue, ...counts, stopped });
+        else context.terminal.out(reportText(report, queue));
       } finally {
         await publisher.close();
       }
@@ -84,11 +88,6 @@ function problemPrinter(terminal: Terminal) {
       if (count > MAX_SHOWN_PROBLEMS) terminal.err(`... and ${count - MAX_SHOWN_PROBLEMS} more lines\n`);
     },
   };
-}
-
-function reportJson(report: PublishReport, queue: string): string {
-  const { published, refused, failed, stopped = null } = report;
-  return `${JSON.stringify({ queue, published, refused, failed, stopped })}\n`;
 }
 
 function reportText({ published, refused, failed, stopped }: PublishReport, queue: string): string {

@@ -1,0 +1,133 @@
+/** The invariants (reliability design, section 1) that are judged at the end, when everything is quiet. */
+import type { Hold } from './gateway.ts';
+import { orderIdOf } from './monitor.ts';
+import type { Published, RunParts } from './run-parts.ts';
+import type { OrderRow } from './tables.ts';
+
+export interface Broken {
+  readonly invariant: string;
+  readonly what: string;
+}
+
+export function endInvariants(run: RunParts): Broken[] {
+  const { tables } = run.database;
+  const orders = [...tables.orders.values()];
+  return [
+    ...orders.flatMap((order) => [...moneyOf(order, run), ...announcementOf(order, run)]),
+    ...holdsWithoutOrder(run),
+    ...run.published.flatMap((message) => placeOf(message, run)),
+    ...leftovers(run),
+    ...tooManyDeliveries(run),
+  ];
+}
+
+/** I1, I2, I3. */
+function moneyOf(order: OrderRow, run: RunParts): Broken[] {
+  const { order_id: orderId, status, gateway_reference: reference } = order;
+  const broken: Broken[] = [];
+  const holds = run.gateway.holdsOf(orderId);
+  const live = holds.filter(({ isVoided }) => !isVoided);
+  if (holds.length > 1)
+    broken.push({ invariant: 'I1', what: `order ${orderId} was charged ${holds.length} times` });
+  if (
+    status === 'ready-to-ship' &&
+    !(live.length === 1 && live[0] !== undefined && fits(live[0], order, reference))
+  ) {
+    broken.push({ invariant: 'I2', what: `order ${orderId} is ready to ship on ${wordsOf(live)}` });
+  }
+  if (status === 'denied' && live.length > 0) {
+    broken.push({
+      invariant: 'I3',
+      what: `order ${orderId} is denied, and the gateway has ${wordsOf(live)}`,
+    });
+  }
+  if (status !== 'ready-to-ship' && status !== 'review' && status !== 'denied' && live.length > 0) {
+    broken.push({
+      invariant: 'I3',
+      what: `order ${orderId} is left as ${status}, and the gateway has ${wordsOf(live)}`,
+    });
+  }
+  if (status === 'review' && live.some(({ isPartial }) => isPartial)) {
+    broken.push({ invariant: 'I2', what: `the partial approval of order ${orderId} was not given back` });
+  }
+  return broken;
+}
+
+function fits(hold: Hold, order: OrderRow, reference: string | null): boolean {
+  return (
+    hold.reference === reference &&
+    hold.amountMinor === BigInt(order.amount_minor) &&
+    hold.currency === order.currency &&
+    !hold.isPartial
+  );
+}
+
+function wordsOf(holds: readonly Hold[]): string {
+  return holds.length === 0
+    ? 'nothing'
+    : holds
+        .map(({ amountMinor, currency, reference }) => `${amountMinor} ${currency} (${reference})`)
+        .join(', ');
+}
+
+/** I3, I8. */
+function holdsWithoutOrder(run: RunParts): Broken[] {
+  return run.gateway.ledger
+    .filter(({ orderId }) => !run.database.tables.orders.has(orderId))
+    .map(({ orderId }) => ({ invariant: 'I3', what: `order ${orderId} was charged, and nobody knows it` }));
+}
+
+/** I11. */
+function announcementOf({ order_id: orderId, status, generation }: OrderRow, run: RunParts): Broken[] {
+  if (status !== 'ready-to-ship' && status !== 'denied') return [];
+  const events = [...run.monitor.eventsOf(orderId)];
+  const expected = `order-${orderId}-${status}-${generation}`;
+  if (events.length === 1 && events[0] === expected) return [];
+  // The resolver looks after attempts only: without one, an announcement that had no place to go waits for a person.
+  const isWithoutAttempt = run.database.tables.attemptOf(orderId) === undefined;
+  if (events.length === 0 && isWithoutAttempt && isParked(`m-${orderId}`, run)) return [];
+  const had = events.length === 0 ? 'nothing' : events.join(', ');
+  return [{ invariant: 'I11', what: `order ${orderId} is ${status}, and downstream has had ${had}` }];
+}
+
+/** I9: each message that upstream published has led to a decision, or is in the parking lot. */
+function placeOf({ messageId, order, amountMinor }: Published, run: RunParts): Broken[] {
+  if (isParked(messageId, run)) return [];
+  const stored = run.database.tables.orders.get(order.orderId);
+  const isItsOwn = stored !== undefined && amountMinor === BigInt(stored.amount_minor);
+  if (isItsOwn && stored.notified_at_ms !== null) return [];
+  const is = stored === undefined ? 'unknown' : `${stored.status}${isItsOwn ? '' : ', with other content'}`;
+  return [{ invariant: 'I9', what: `${messageId} is in no queue, and its order is ${is}` }];
+}
+
+function isParked(messageId: string, run: RunParts): boolean {
+  return run.broker.parked.some(({ properties }) => properties.messageId === messageId);
+}
+
+/** I12. */
+function leftovers(run: RunParts): Broken[] {
+  const broken: Broken[] = [];
+  const { ready, unacked } = run.broker.depth;
+  if (ready + unacked > 0)
+    broken.push({ invariant: 'I12', what: `${ready} messages ready, ${unacked} unacked` });
+  if (run.broker.connections.size > 0)
+    broken.push({
+      invariant: 'I12',
+      what: `${run.broker.connections.size} connections to the broker left open`,
+    });
+  if (run.database.sessions.size > 0)
+    broken.push({ invariant: 'I12', what: `${run.database.sessions.size} worker sessions left` });
+  return broken;
+}
+
+/** I13: what a fault makes come again is bounded by the faults. */
+function tooManyDeliveries(run: RunParts): Broken[] {
+  const starts = run.workers.reduce((sum, worker) => sum + worker.starts, 0);
+  const most = 12 + 2 * run.faults.struck.length + 2 * starts;
+  return [...run.monitor.deliveries]
+    .filter(([, deliveries]) => deliveries > most)
+    .map(([messageId, deliveries]) => ({
+      invariant: 'I13',
+      what: `${messageId} (order ${orderIdOf(messageId)}) was delivered ${deliveries} times, with ${run.faults.struck.length} faults and ${starts} starts`,
+    }));
+}

@@ -1,0 +1,422 @@
+/**
+ * One run: a world of upstream, broker, database, gateway and downstream, two workers in it, a time of faults, then
+ * healing, then quiet, then the books. Everything of the workers is the real thing (app.ts and all that it builds),
+ * but for the drivers of the broker and the database and the gateway's dialect.
+ *
+ * The same plan gives the same run, event by event.
+ */
+import type { Outside } from '../../src/app.ts';
+import type { Log, LogFields } from '../../src/ports/log.ts';
+import { nextBelow, nextFraction, seededRandom, type RandomSource } from '../../src/topology/random.ts';
+import { levelQueueOf, parkedQueueOf } from '../../src/adapters/rabbitmq/declare.ts';
+import { SimulatedBroker } from './broker.ts';
+import { SimulatedDatabase } from './database.ts';
+import { oneOf, plannedFaults, randomFaults, type Fault, type Faults } from './faults.ts';
+import { SimulatedGateway, type Fate } from './gateway.ts';
+import { endInvariants } from './invariants.ts';
+import type { SimulatedProcess } from './machine.ts';
+import { Monitor } from './monitor.ts';
+import type { Published, RunParts } from './run-parts.ts';
+import { bodyOf, makeOrders, type SimulatedOrder } from './orders.ts';
+import { SimulatedTime } from './time.ts';
+import { fullTrace, NO_TRACE } from './trace.ts';
+import {
+  KEY_WINDOW_MS,
+  LEVELS_MS,
+  NAMES,
+  SupervisedWorker,
+  type Alter,
+  type WorkerSettings,
+} from './worker.ts';
+import { strike } from './world-faults.ts';
+
+export interface RunOptions {
+  /** Decides orders, settings, latencies and, unless there is a plan, the faults. */
+  readonly seed: number;
+  readonly orders?: number | undefined;
+  readonly workers?: number | undefined;
+  /** What the issuer says to all of them; any of its answers without it. */
+  readonly fate?: Fate | undefined;
+  /** The faults; random ones without it. */
+  readonly plan?: readonly Fault[] | undefined;
+  readonly keepTrace?: boolean;
+  /** A planted bug. */
+  readonly alter?: Alter | undefined;
+}
+
+export interface Violation {
+  /** `I1` to `I16`, or what else must not happen. */
+  readonly invariant: string;
+  readonly what: string;
+  readonly atMs: number;
+}
+
+export interface RunResult {
+  readonly seed: number;
+  readonly violations: readonly Violation[];
+  /** What went wrong in the world, as a plan that does the same again. */
+  readonly struck: readonly Fault[];
+  readonly calls: Faults['calls'];
+  readonly orders: number;
+  readonly kills: number;
+  readonly events: number;
+  readonly simulatedMs: number;
+  readonly edges: ReadonlyMap<string, number>;
+  readonly errorClasses: ReadonlyMap<string, number>;
+  /** Of what happened, in its order. */
+  readonly trace: readonly string[];
+}
+
+/** A key lives longer at the gateway than any request under it can be on its way. */
+const RETENTION_MS = KEY_WINDOW_MS + 180_000;
+const OLDEST_KEY_MS = KEY_WINDOW_MS + 100_000;
+const QUIET_WITHIN_MS = 3_600_000;
+const SLICE_MS = 1_000;
+/** Longer than the longest level, and than a frame can be late when the world has healed. */
+const STAYS_QUIET_MS = 10_000;
+
+export async function simulate(options: RunOptions): Promise<RunResult> {
+  const run = new Run(options);
+  await run.live();
+  return run.result();
+}
+
+class Run implements RunParts {
+  readonly time = new SimulatedTime();
+  readonly random: RandomSource;
+  readonly faults: Faults;
+  readonly trace;
+  readonly database: SimulatedDatabase;
+  readonly broker: SimulatedBroker;
+  readonly gateway: SimulatedGateway;
+  readonly monitor: Monitor;
+  readonly workers: readonly SupervisedWorker[];
+  readonly published: Published[] = [];
+  readonly #options: RunOptions;
+  readonly #orders: readonly SimulatedOrder[];
+  readonly #faultyForMs: number;
+  readonly #violations: Violation[] = [];
+  readonly #errorClasses = new Map<string, number>();
+  readonly #stopped = new Set<SimulatedProcess>();
+  #toPublish = 0;
+  #kills = 0;
+  #isOver = false;
+
+  constructor(options: RunOptions) {
+    const { seed, keepTrace = false, plan } = options;
+    this.#options = options;
+    const scenario = seededRandom(seed);
+    this.random = seededRandom(seed + 0x1_0000_0000);
+    this.trace = keepTrace ? fullTrace() : NO_TRACE;
+    const count = 4 + nextBelow(scenario, 9);
+    this.#faultyForMs = 5_000 + nextFraction(scenario) ** 2 * 90_000;
+    const settings = settingsOf(options.workers ?? 2, scenario);
+    const searchLagMs = nextFraction(scenario) * 60_000;
+    // The last to be drawn, so that a run with fewer of them is otherwise the same.
+    const withinMs = Math.min(10_000, this.#faultyForMs);
+    this.#orders = makeOrders(options.orders ?? count, withinMs, scenario, options.fate);
+    this.faults =
+      plan === undefined
+        ? randomFaults(seededRandom(seed + 0x2_0000_0000), this.#faultyForMs)
+        : plannedFaults(plan);
+
+    const fates = new Map(this.#orders.map(({ orderId, fate }) => [orderId, fate]));
+    this.database = new SimulatedDatabase(this);
+    this.broker = new SimulatedBroker(this, {
+      ...NAMES,
+      parked: parkedQueueOf(NAMES.prefix),
+      levels: new Map(LEVELS_MS.map((ms) => [levelQueueOf(NAMES.prefix, NAMES.orders, ms), ms])),
+    });
+    this.gateway = new SimulatedGateway(this, {
+      retentionMs: RETENTION_MS,
+      searchLagMs,
+      fateOf: (orderId) => fates.get(orderId) ?? 'approved',
+    });
+    const { broker, database, gateway } = this;
+    this.monitor = new Monitor(this, {
+      broker,
+      database,
+      gateway,
+      keyWindowMs: KEY_WINDOW_MS,
+      keyUsedForMs: OLDEST_KEY_MS,
+    });
+    const around = {
+      world: this,
+      database,
+      broker,
+      gateway,
+      monitor: this.monitor,
+      log: (process: SimulatedProcess) => this.#logOf(process),
+      alter: options.alter ?? ((outside: Outside) => outside),
+      randomSeed: () => this.random.next32(),
+    };
+    this.workers = settings.map((each, at) => new SupervisedWorker(`worker${at + 1}`, each, around));
+  }
+
+  async live(): Promise<void> {
+    for (const worker of this.workers) worker.start();
+    for (const order of this.#orders) this.#publishLater(order);
+    for (const fault of this.faults.ofTheWorld) strike(this, fault);
+    await this.#pass(this.#faultyForMs);
+    this.#heal();
+    await this.#untilQuiet();
+    await this.#drainAll();
+    for (const { invariant, what } of endInvariants(this)) this.violated(invariant, what);
+    this.#isOver = true;
+  }
+
+  result(): RunResult {
+    return {
+      seed: this.#options.seed,
+      violations: this.#violations,
+      struck: this.faults.struck,
+      calls: this.faults.calls,
+      orders: this.#orders.length,
+      kills: this.#kills,
+      events: this.time.events,
+      simulatedMs: this.time.nowMs,
+      edges: this.database.tables.edges,
+      errorClasses: this.#errorClasses,
+      trace: this.trace.lines,
+    };
+  }
+
+  // --- what the world does to processes ----------------------------------------------------------------------------
+
+  kill(process: SimulatedProcess, vanishes = false): void {
+    if (!process.isAlive) return;
+    this.#kills += 1;
+    this.trace.note(this.time.nowMs, process.name, () => (vanishes ? 'vanishes' : 'is killed'));
+    const worker = this.workers.find((one) => one.process === process);
+    process.kill(vanishes);
+    if (worker === undefined) return;
+    worker.buried();
+    this.startAgain(worker);
+  }
+
+  startAgain(worker: SupervisedWorker): void {
+    if (this.#isOver) return;
+    this.time.after(20 + nextFraction(this.random) * 1_500, () => {
+      if (worker.process === undefined && !this.#isOver) worker.start();
+    });
+  }
+
+  stop(process: SimulatedProcess, ms: number): void {
+    if (!process.isAlive || process.isStopped) return;
+    this.trace.note(this.time.nowMs, process.name, () => `is stopped for ${ms} ms`);
+    process.stop();
+    this.#stopped.add(process);
+    this.time.quietlyAfter(ms, () => {
+      this.#stopped.delete(process);
+      process.goOn();
+    });
+  }
+
+  violated(invariant: string, what: string): void {
+    this.trace.note(this.time.nowMs, 'VIOLATION', () => `${invariant}: ${what}`);
+    this.#violations.push({ invariant, what, atMs: this.time.nowMs });
+  }
+
+  // --- upstream ----------------------------------------------------------------------------------------------------
+
+  publishAgain(order: SimulatedOrder, inMs: number, suffix: string, variant?: 'conflicting'): void {
+    this.#toPublish += 1;
+    this.time.quietlyAfter(inMs, () => {
+      this.#toPublish -= 1;
+      this.#publish(order, `m-${order.orderId}-${suffix}`, variant);
+    });
+  }
+
+  #publishLater(order: SimulatedOrder): void {
+    this.#toPublish += 1;
+    this.time.quietlyAfter(order.publishedAtMs, () => {
+      this.#toPublish -= 1;
+      const fault = this.faults.at('upstream');
+      switch (fault?.kind) {
+        case 'twice':
+          this.#publish(order, `m-${order.orderId}-twin`);
+          break;
+        case 'again-later':
+          this.publishAgain(order, fault.ms, 'late');
+          break;
+        case 'conflicting':
+          this.publishAgain(order, fault.ms / 10, 'other', 'conflicting');
+          break;
+        case 'unreadable':
+        case 'hopeless-card':
+          this.#publish(order, `m-${order.orderId}`, fault.kind);
+          return;
+        default:
+      }
+      this.#publish(order, `m-${order.orderId}`);
+    });
+  }
+
+  #publish(
+    order: SimulatedOrder,
+    messageId: string,
+    variant?: 'conflicting' | 'unreadable' | 'hopeless-card',
+  ): void {
+    const amountMinor = order.amountMinor + (variant === 'conflicting' ? 1n : 0n);
+    this.published.push({
+      messageId,
+      order,
+      amountMinor: variant === 'unreadable' ? undefined : amountMinor,
+    });
+    this.trace.note(
+      this.time.nowMs,
+      'upstream',
+      () => `publishes ${messageId}${variant === undefined ? '' : ` (${variant})`}`,
+    );
+    this.broker.route('', NAMES.orders, bodyOf(order, variant), { messageId, headers: {} });
+  }
+
+  // --- the phases --------------------------------------------------------------------------------------------------
+
+  async #pass(untilMs: number): Promise<void> {
+    await this.time.run(untilMs, () => false);
+  }
+
+  #heal(): void {
+    const { broker, database, gateway, time } = this;
+    this.trace.note(time.nowMs, 'world', () => 'heals');
+    this.faults.heal();
+    for (const away of [broker, database, gateway]) away.awayUntilMs = time.nowMs;
+    broker.unboundUntilMs = time.nowMs;
+    gateway.misconfiguredUntilMs = time.nowMs;
+    gateway.rateLimitedUntilMs = time.nowMs;
+    if (broker.isBlocked) {
+      broker.blockedUntilMs = time.nowMs;
+      broker.unblockLater();
+    }
+    for (const process of this.#stopped) process.goOn();
+    this.#stopped.clear();
+  }
+
+  async #untilQuiet(): Promise<void> {
+    const endMs = this.time.nowMs + QUIET_WITHIN_MS;
+    // Still quiet after a while: something may have been on its way.
+    for (let quietForMs = 0; quietForMs < STAYS_QUIET_MS; quietForMs += SLICE_MS) {
+      if (this.time.nowMs >= endMs) {
+        this.violated('quiet', this.#restlessness());
+        return;
+      }
+      await this.#pass(this.time.nowMs + SLICE_MS);
+      if (!this.#isQuiet()) quietForMs = -SLICE_MS;
+    }
+    this.trace.note(this.time.nowMs, 'world', () => 'is quiet');
+  }
+
+  #restlessness(): string {
+    const { ready, unacked } = this.broker.depth;
+    const attempts = [...this.database.tables.attempts.values()];
+    const due = attempts.filter((attempt) => attempt.resolve_due_at_ms !== null).length;
+    const left = `${ready} ready, ${unacked} unacked, ${this.broker.waiting} in levels, ${due} unresolved`;
+    return `not quiet ${QUIET_WITHIN_MS / 60_000} min after everything healed: ${left}`;
+  }
+
+  #isQuiet(): boolean {
+    const { ready, unacked } = this.broker.depth;
+    if (this.#toPublish + ready + unacked + this.broker.waiting > 0) return false;
+    for (const { isEnding, process } of this.workers)
+      if (isEnding || process === undefined || process.isStopped) return false;
+    for (const attempt of this.database.tables.attempts.values()) {
+      if (attempt.resolve_due_at_ms !== null) return false;
+    }
+    return true;
+  }
+
+  async #drainAll(): Promise<void> {
+    this.#isOver = true;
+    const beganAtMs = this.time.nowMs;
+    let left = this.workers.length;
+    const ended: SimulatedProcess[] = [];
+    for (const worker of this.workers) {
+      worker.terminate((process) => {
+        left -= 1;
+        ended.push(process);
+      });
+    }
+    await this.time.run(beganAtMs + DRAIN_WITHIN_MS, () => left === 0);
+    if (left > 0) this.violated('I12', 'a worker with nothing to do does not end within 10 s');
+    await this.#pass(this.time.nowMs + SETTLING_MS);
+    for (const { name, timers } of ended) {
+      if (timers > 0) this.violated('I12', `${name} has ended with ${timers} timers left`);
+    }
+  }
+
+  // --- what workers say --------------------------------------------------------------------------------------------
+
+  #logOf(process: SimulatedProcess): Log {
+    const say = (level: string) => (fields: LogFields, message: string) => {
+      this.trace.note(this.time.nowMs, process.name, () => `${level}: ${message} ${wordsOf(fields)}`);
+    };
+    return {
+      trace: () => undefined,
+      debug: say('debug'),
+      info: say('info'),
+      warn: (fields, message) => {
+        say('warn')(fields, message);
+        const { errorClass } = fields;
+        if (typeof errorClass !== 'string') return;
+        this.#errorClasses.set(errorClass, (this.#errorClasses.get(errorClass) ?? 0) + 1);
+        if (UNEXPECTED.includes(errorClass)) this.violated('bug', `${message}: ${wordsOf(fields)}`);
+      },
+      error: (fields, message) => {
+        say('error')(fields, message);
+        if (!this.#isExpected(process, fields, message))
+          this.violated('bug', `${message}: ${wordsOf(fields)}`);
+      },
+    };
+  }
+
+  /** Alarms are the domain's, and deadlines of closing pass while a process is stopped. */
+  #isExpected(process: SimulatedProcess, { phase }: LogFields, message: string): boolean {
+    if (message.startsWith('alarm') || message.startsWith('the resolver could not announce')) return true;
+    return process.wasStopped && phase === 'spout.close';
+  }
+}
+
+const DRAIN_WITHIN_MS = 10_000;
+/** Longer than it takes broker and database to notice that a machine is gone. */
+const SETTLING_MS = 25_000;
+/** Classes of errors that are the worker's own. */
+const UNEXPECTED: readonly string[] = ['bug', 'unknown', 'database_refused'];
+
+function wordsOf(fields: LogFields): string {
+  return Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}=${value instanceof Error ? value.message : String(value)}`)
+    .join(' ');
+}
+
+/** Two versions in half of the runs: each with settings of its own. */
+function settingsOf(count: number, random: RandomSource): WorkerSettings[] {
+  const first = oneOf(VERSIONS, random);
+  const isMixed = nextFraction(random) < 0.5;
+  return Array.from({ length: count }, (_, at) => (at > 0 && isMixed ? oneOf(VERSIONS, random) : first));
+}
+
+const VERSIONS: readonly WorkerSettings[] = [
+  {
+    messageTimeoutMs: 30_000,
+    leaseMs: 25_000,
+    gatewayTimeoutMs: 8_000,
+    maxSpoutPending: 8,
+    softDeclineWaitsMs: undefined,
+  },
+  {
+    messageTimeoutMs: 30_000,
+    leaseMs: 25_000,
+    gatewayTimeoutMs: 8_000,
+    maxSpoutPending: 8,
+    softDeclineWaitsMs: [5_000, 20_000],
+  },
+  {
+    messageTimeoutMs: 20_000,
+    leaseMs: 10_000,
+    gatewayTimeoutMs: 4_000,
+    maxSpoutPending: 2,
+    softDeclineWaitsMs: undefined,
+  },
+];
