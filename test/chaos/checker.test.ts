@@ -109,6 +109,11 @@ const WRONGS: readonly Wrong[] = [
     make: ({ wire }) => void (acked(wire, MISTAKE).atMs -= 80),
   },
   {
+    what: 'a message that left the parking lot unrecorded',
+    ids: ['I10'],
+    make: ({ wire }) => void wire.push(wireEvent(1e15, 'acked', MISTAKE, 'cardauth.parked')),
+  },
+  {
     what: 'a tag that is not of its channel',
     ids: ['I10'],
     make: ({ wire }) => void wire.push(wireEvent(0, 'settled twice', undefined)),

@@ -37,6 +37,7 @@ export function idealEvidence(): Draft {
     attempts: [],
     events: [],
     audit: [],
+    parkedRows: [],
     parked: [],
     queues: [{ name: 'orders', messages: 0 }],
     blows: [],
