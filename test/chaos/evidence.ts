@@ -39,6 +39,13 @@ export interface EventRow {
   readonly status_after: string | null;
 }
 
+/** Of the table parked_orders. */
+export interface ParkedRow {
+  readonly order_id: string | null;
+  readonly message_id: string | null;
+  readonly recorded_at: string;
+}
+
 export interface AuditRow {
   readonly audit_id: number;
   readonly actor: string;
@@ -63,6 +70,8 @@ export interface Evidence {
   readonly attempts: readonly AttemptRow[];
   readonly events: readonly EventRow[];
   readonly audit: readonly AuditRow[];
+  /** Recorded, and those that were still on the queue. */
+  readonly parkedRows: readonly ParkedRow[];
   readonly parked: readonly ParkedCopy[];
   readonly queues: readonly { readonly name: string; readonly messages: number }[];
   readonly blows: readonly BlowEntry[];
@@ -101,6 +110,7 @@ export function loadEvidence(
     attempts: table('attempts'),
     events: table<EventRow>('order_events').sort((one, other) => one.event_id - other.event_id),
     audit: table('audit_log'),
+    parkedRows: table('parked_orders'),
     parked: entriesOf(folder, 'parked'),
     queues: entriesOf(folder, 'queues'),
     blows: entriesOf(folder, 'blows'),

@@ -92,7 +92,7 @@ async function strike(blow: Blow, victims: Victims): Promise<BlowEntry> {
 async function carryOut(blow: Blow, { cluster, database, ordersQueue, workers }: Victims): Promise<void> {
   switch (blow.kind) {
     case 'worker killed':
-      workers[blow.worker]?.send('SIGKILL');
+      await workers[blow.worker]?.kill();
       return;
     case 'worker ended':
       workers[blow.worker]?.send('SIGTERM');

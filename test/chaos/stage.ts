@@ -21,7 +21,11 @@ export const RECEIPTS_QUEUE = 'receipts';
 const EXCHANGE = 'orders.processed';
 const RETRY_LEVELS_MS = [300, 1_000, 3_000];
 /** Everything that workers put messages of orders on, and where nothing may be left in the end. */
-export const WORK_QUEUES = [ORDERS_QUEUE, ...RETRY_LEVELS_MS.map((ms) => `cardauth.retry.${ms}`)];
+export const WORK_QUEUES = [
+  ORDERS_QUEUE,
+  PARKED_QUEUE,
+  ...RETRY_LEVELS_MS.map((ms) => `cardauth.retry.${ms}`),
+];
 
 /** Real and private, each a process of its own: three broker nodes, a database, a gateway, upstream, downstream, workers. */
 export interface Stage {

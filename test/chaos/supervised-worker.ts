@@ -68,6 +68,12 @@ export class SupervisedWorker {
     this.#supervising = this.#supervise();
   }
 
+  /** Kills it, or the one that is just being started instead. */
+  async kill(): Promise<void> {
+    await waitFor(`worker ${this.#parts.number} to be there`, () => this.#process);
+    this.send('SIGKILL');
+  }
+
   send(signal: 'SIGKILL' | 'SIGTERM' | 'SIGSTOP' | 'SIGCONT'): void {
     if (this.#process === undefined) return;
     if (signal === 'SIGKILL' || signal === 'SIGTERM') this.#sent = signal;

@@ -25,7 +25,7 @@ export interface WireEvent {
     'delivered' | 'acked' | 'given back' | 'settled twice' | 'published' | 'confirmed' | 'refused';
   /** undefined where there is none, and for settlements of what is not known there. */
   readonly messageId: string | undefined;
-  /** Of publications. */
+  /** Of publications and deliveries, which for the default exchange is the queue. */
   readonly routingKey?: string;
 }
 
@@ -35,9 +35,14 @@ export interface WireLog {
   flush(): void;
 }
 
+interface Routed {
+  readonly messageId: string | undefined;
+  readonly routingKey: string;
+}
+
 interface ChannelLife {
-  readonly unsettled: Map<bigint, string | undefined>;
-  readonly unconfirmed: Map<bigint, { messageId: string | undefined; routingKey: string }>;
+  readonly unsettled: Map<bigint, Routed>;
+  readonly unconfirmed: Map<bigint, Routed>;
   publications: bigint;
   /** What the next content header in this direction belongs to. */
   readonly expecting: Partial<
@@ -88,19 +93,19 @@ function fromWorker(frame: AmqpFrame, life: ChannelLife, say: Say): void {
     const what = isMethod(frame, basicAck) ? 'acked' : 'given back';
     const { tag, multiple } = tagIn(frame);
     if (!life.unsettled.has(tag)) say('settled twice', undefined);
-    for (const [each, messageId] of meantBy(life.unsettled, tag, multiple)) {
+    for (const [each, { messageId, routingKey }] of meantBy(life.unsettled, tag, multiple)) {
       life.unsettled.delete(each);
-      say(what, messageId);
+      say(what, messageId, routingKey);
     }
   }
 }
 
 function fromBroker(frame: AmqpFrame, life: ChannelLife, say: Say): void {
   if (isMethod(frame, basicDeliver)) {
-    const tag = frame.payload.readBigUInt64BE(5 + frame.payload.readUInt8(4));
+    const { tag, routingKey } = deliveryIn(frame);
     life.expecting.toClient = (messageId) => {
-      life.unsettled.set(tag, messageId);
-      say('delivered', messageId);
+      life.unsettled.set(tag, { messageId, routingKey });
+      say('delivered', messageId, routingKey);
     };
   } else if (isMethod(frame, basicAck) || isMethod(frame, basicNack)) {
     const { tag, multiple } = tagIn(frame);
@@ -127,6 +132,14 @@ function meantBy<T>(
 function tagIn(frame: AmqpFrame): { readonly tag: bigint; readonly multiple: boolean } {
   const multiple = !isMethod(frame, basicReject) && (frame.payload.readUInt8(12) & 1) === 1;
   return { tag: frame.payload.readBigUInt64BE(4), multiple };
+}
+
+/** deliver: consumer tag (short string), delivery tag (8), redelivered (1), exchange and routing key (short strings) */
+function deliveryIn({ payload }: AmqpFrame): { readonly tag: bigint; readonly routingKey: string } {
+  const at = 4 + shortLength(payload, 4);
+  const exchangeAt = at + 9;
+  const { text: routingKey } = shortString(payload, exchangeAt + shortLength(payload, exchangeAt));
+  return { tag: payload.readBigUInt64BE(at), routingKey };
 }
 
 /** publish: reserved (2), exchange (short string), routing key (short string), ... */

@@ -109,15 +109,10 @@ export class ClusterStage {
   /** Resolves after so many orders more have been authorized. */
   async goOn(orders: number): Promise<void> {
     const before = await this.#authorized();
-    try {
-      await waitFor(
-        `${orders} more authorizations`,
-        async () => (await this.#authorized()) >= before + orders,
-        { timeoutMs: PATIENCE_MS, intervalMs: 100 },
-      );
-    } catch (cause) {
-      throw new Error(await this.#whereItStands(), { cause });
-    }
+    await this.#patiently(
+      `${orders} more authorizations`,
+      async () => (await this.#authorized()) >= before + orders,
+    );
   }
 
   /** The longest time without an authorization, while there were orders all the time. */
@@ -129,10 +124,7 @@ export class ClusterStage {
   /** Ends the load, waits until all is done, ends the worker in good order, and makes up the books. */
   async finish(worker: WorkerProcess): Promise<Books> {
     await this.#stopLoad();
-    await waitFor('every order to be announced and marked', () => this.#allNotified(), {
-      timeoutMs: PATIENCE_MS,
-      intervalMs: 200,
-    });
+    await this.#patiently('every order to be announced and marked', () => this.#allNotified());
     worker.kill('SIGTERM');
     const exit = await worker.exited;
     if (exit.code !== 0) throw new Error(`the worker ended with ${JSON.stringify(exit)}, not with code 0`);
@@ -177,6 +169,14 @@ export class ClusterStage {
         this.#receipts.push({ orderId, status, eventId: properties.messageId as string });
       },
     });
+  }
+
+  async #patiently(what: string, condition: () => Promise<boolean>): Promise<void> {
+    try {
+      await waitFor(what, condition, { timeoutMs: PATIENCE_MS, intervalMs: 100 });
+    } catch (cause) {
+      throw new Error(await this.#whereItStands(), { cause });
+    }
   }
 
   async #whereItStands(): Promise<string> {

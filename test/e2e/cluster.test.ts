@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
 import { startCluster, type BrokerCluster } from '../support/cluster.ts';
-import { makeDirectory, startKeeper } from '../support/private-services.ts';
+import { findRabbitmq, makeDirectory, startKeeper } from '../support/private-services.ts';
 import type { WorkerProcess } from '../support/worker-process.ts';
 import { ClusterStage } from './cluster-stage.ts';
 import { suiteOwner } from './stage.ts';
@@ -15,7 +15,9 @@ const LONGEST_GAP_MS = 30_000;
 /** Orders before and after a fault. */
 const SOME = 40;
 
-describe('a cluster of three broker nodes', { concurrency: false }, () => {
+const skip = findRabbitmq() === undefined && 'rabbitmq-server is not installed';
+
+describe('a cluster of three broker nodes', { concurrency: false, skip }, () => {
   const owner = suiteOwner();
   let cluster: BrokerCluster;
 

@@ -83,13 +83,20 @@ async function startSplittingProxy<U extends Unit>(
     toClient: { frozen: false, latencyMs: 0, judge: pass },
   };
   const connections = new Set<Connection<U>>();
+  /** Also of connections whose client is gone, and whose server does not let go. */
+  const sockets = new Set<Socket>();
   let total = 0;
   let awaitingHold: (() => void)[] = [];
 
   const server = createServer({ allowHalfOpen: true }, (client) => {
     total += 1;
     const number = total;
-    const connection = join(client, connectTo(target), policies, splitter, {
+    const upstream = connectTo(target);
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+    }
+    const connection = join(client, upstream, policies, splitter, {
       onHeld: () => {
         for (const resolve of awaitingHold) resolve();
         awaitingHold = [];
@@ -156,6 +163,7 @@ async function startSplittingProxy<U extends Unit>(
       const closed = server.listening ? once(server, 'close') : undefined;
       server.close();
       proxy.cut();
+      for (const socket of sockets) socket.destroy();
       await closed;
     },
   };

@@ -3,25 +3,33 @@ import { demoOrders, type DemoOrder } from '../../../src/demo/orders.ts';
 import { isBent, mayDecline } from '../../e2e/storm-faults.ts';
 import type { Evidence } from '../evidence.ts';
 import { examine, grouped, isTerminal, type Finding } from '../finding.ts';
-import { WORK_QUEUES } from '../stage.ts';
+import { PARKED_QUEUE, WORK_QUEUES } from '../stage.ts';
 import type { WireEvent } from '../wire-watch.ts';
 
 const ROUNDING_MS = 5;
 
 export function messageFindings(evidence: Evidence): Finding[] {
-  const { events, exits, journal, orders, parked, plan, queues, receipts, wire } = evidence;
+  const { events, exits, journal, orders, parked, parkedRows, plan, queues, receipts, wire } = evidence;
   const published = demoOrders(plan.orders);
   const orderIds = new Map(published.map(({ messageId, orderId }) => [messageId, orderId]));
   const stored = new Map(orders.map((order) => [order.order_id, order]));
   const confirmed = journal.filter(({ outcome }) => outcome === 'confirmed');
-  const parkedMessages = new Set(parked.map(({ messageId }) => messageId));
+  // A message that was parked twice, by workers that died before they could ack it, is recorded twice: the first counts.
+  const recordedAt = new Map(
+    parkedRows
+      .map((row) => [row.message_id ?? '', Date.parse(row.recorded_at)] as const)
+      .sort(([, one], [, other]) => other - one),
+  );
+  const parkedMessages = new Set([...parked.map(({ messageId }) => messageId), ...recordedAt.keys()]);
   const parkedOrders = new Set([
     ...parked.map(({ headers }) => headers['cardauth-park-order-id']),
+    ...parkedRows.map(({ order_id }) => order_id),
     ...events.filter(({ fact }) => fact === 'parked').map(({ order_id }) => order_id),
   ]);
   const receiptsOf = grouped(receipts, ({ body }) => body.orderId);
   const terminal = orders.filter(({ status }) => isTerminal(status));
   const wireOf = grouped(wire, ({ messageId }) => messageId);
+  const acks = wire.filter(({ what, messageId }) => what === 'acked' && messageId !== undefined);
   const lastExits = new Map(exits.map((exit) => [exit.worker, exit]));
 
   return [
@@ -42,7 +50,7 @@ export function messageFindings(evidence: Evidence): Finding[] {
     examine(
       'I10',
       'acked only once notified and marked, or copied and confirmed',
-      wire.filter(({ what, messageId }) => what === 'acked' && messageId !== undefined),
+      acks.filter(({ routingKey }) => routingKey !== PARKED_QUEUE),
       (ack) => {
         const orderId = orderIds.get(ack.messageId ?? '');
         const notifiedAt = stored.get(orderId ?? '')?.notified_at;
@@ -50,6 +58,15 @@ export function messageFindings(evidence: Evidence): Finding[] {
         const isCopied = (wireOf.get(ack.messageId ?? '') ?? []).some((event) => isSafeBefore(event, ack));
         return isMarked || isCopied ? undefined : `message ${String(ack.messageId)} was acked too early`;
       },
+    ),
+    examine(
+      'I10',
+      'taken off the parking lot only once recorded',
+      acks.filter(({ routingKey }) => routingKey === PARKED_QUEUE),
+      ({ messageId = '', atMs }) =>
+        (recordedAt.get(messageId) ?? Infinity) <= atMs + ROUNDING_MS
+          ? undefined
+          : `message ${messageId} left the parking lot unrecorded`,
     ),
     examine(
       'I10',
