@@ -35,6 +35,12 @@ export const jsonOutputs = {
   'orders publish': document(async () => (await import('./json/orders.ts')).publishSummary),
   'orders show': document(async () => (await import('../ops/show-order.ts')).orderView),
   'orders validate': document(async () => (await import('../ops/validate-orders.ts')).validationReport),
+  'parked discard': document(async () => (await import('../ops/parked/discard-parked.ts')).discardResult),
+  'parked export': lines(async () => (await import('../ops/parked/parked-view.ts')).parkedDetail),
+  'parked groups': document(async () => (await import('../ops/parked/group-parked.ts')).parkedGroups),
+  'parked list': document(async () => (await import('../ops/parked/list-parked.ts')).parkedList),
+  'parked replay': document(async () => (await import('../ops/parked/batch-view.ts')).replayResult),
+  'parked show': document(async () => (await import('../ops/parked/parked-view.ts')).parkedDetail),
 } satisfies Readonly<Record<string, JsonOutput>>;
 
 export type JsonOutputName = keyof typeof jsonOutputs;
@@ -61,4 +67,8 @@ type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReado
 
 function document<Schema extends z.ZodType>(schema: () => Promise<Schema>) {
   return { form: 'document', schema } as const;
+}
+
+function lines<Schema extends z.ZodType>(schema: () => Promise<Schema>) {
+  return { form: 'lines', schema } as const;
 }

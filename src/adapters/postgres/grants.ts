@@ -12,7 +12,7 @@ export interface RoleNames {
   readonly operator?: string | undefined;
 }
 
-/** Rights on each table of schema cardauth; a table that is not named here is nobody's but the owner's. */
+/** Rights on each table of schema cardauth; a table that is not named here is nobody's but the owner's. '': none. */
 export const TABLE_RIGHTS: Readonly<Record<string, { readonly worker: string; readonly operator: string }>> =
   {
     schema_migrations: { worker: 'select', operator: 'select' },
@@ -23,6 +23,8 @@ export const TABLE_RIGHTS: Readonly<Record<string, { readonly worker: string; re
     // The statement that records facts names this table, also when no operator has a part in them.
     audit_log: { worker: 'insert', operator: 'select, insert' },
     intake_control: { worker: 'select', operator: 'select, update' },
+    replay_batches: { worker: '', operator: 'select, insert, update' },
+    replay_members: { worker: '', operator: 'select, insert, update' },
     workers: { worker: 'select, insert, update, delete', operator: 'select' },
   };
 
@@ -51,9 +53,9 @@ function statementsFor(kind: 'worker' | 'operator', name: string): string[] {
     `revoke all on schema cardauth from ${role}`,
     `grant usage on schema cardauth to ${role}`,
     ...SEQUENCES.map((sequence) => `grant usage on sequence cardauth.${sequence} to ${role}`),
-    ...Object.entries(TABLE_RIGHTS).map(
-      ([table, rights]) => `grant ${rights[kind]} on cardauth.${table} to ${role}`,
-    ),
+    ...Object.entries(TABLE_RIGHTS)
+      .filter(([, rights]) => rights[kind] !== '')
+      .map(([table, rights]) => `grant ${rights[kind]} on cardauth.${table} to ${role}`),
   ];
 }
 
