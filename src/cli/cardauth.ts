@@ -35,6 +35,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
     },
     examinations: async () => (await import('../examinations.ts')).examinationsOf,
     money: () => import('../money-operations.ts'),
+    parked: () => import('../parked-operations.ts'),
     demo: async () => (await import('../demo/demo.ts')).runDemo,
     simulator: async () => ({
       ...(await import('../simulator/simulator.ts')),

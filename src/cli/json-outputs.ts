@@ -50,6 +50,12 @@ export const jsonOutputs = {
   status: lines(async () => (await import('../ops/status-view.ts')).statusView),
   'unknown list': document(async () => (await import('../ops/list-unknown.ts')).unknownPage),
   'unknown resolve': lines(async () => (await import('../ops/operated-order.ts')).operatedOrder),
+  'parked discard': document(async () => (await import('../ops/parked/discard-parked.ts')).discardResult),
+  'parked export': lines(async () => (await import('../ops/parked/parked-view.ts')).parkedDetail),
+  'parked groups': document(async () => (await import('../ops/parked/group-parked.ts')).parkedGroups),
+  'parked list': document(async () => (await import('../ops/parked/list-parked.ts')).parkedList),
+  'parked replay': document(async () => (await import('../ops/parked/batch-view.ts')).replayResult),
+  'parked show': document(async () => (await import('../ops/parked/parked-view.ts')).parkedDetail),
 } satisfies Readonly<Record<string, JsonOutput>>;
 
 export type JsonOutputName = keyof typeof jsonOutputs;

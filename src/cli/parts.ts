@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts';
 import type { CardCipher } from '../ports/card-cipher.ts';
 import type { StatusSources } from '../ops/status.ts';
 import type { MoneyParts } from './money-parts.ts';
+import type { ParkedParts } from './parked-parts.ts';
 import type { AuditTrail } from '../ports/audit-trail.ts';
 import type { Examination } from '../ports/examination.ts';
 import type { OrderHistory } from '../ports/order-history.ts';
@@ -35,6 +36,8 @@ export interface Parts {
   >;
   /** Orders without a verdict, announcements, reconciliation. */
   readonly money?: () => Promise<MoneyParts>;
+  /** Orders that were given to a person. */
+  readonly parked?: () => Promise<ParkedParts>;
   readonly simulator?: () => Promise<SimulatorPart>;
   /** Resolves to the exit code. */
   readonly demo?: () => Promise<(options: DemoOptions) => Promise<number>>;

@@ -9,6 +9,7 @@ import { addMigrateCommand } from './commands/migrate.ts';
 import { addNotificationsCommand } from './commands/notifications.ts';
 import { addOrdersCommand } from './commands/orders.ts';
 import { addSchemaCommand } from './commands/schema.ts';
+import { addParkedCommand } from './commands/parked.ts';
 import { addPauseCommand, addResumeCommand } from './commands/pause.ts';
 import { addReconcileCommand } from './commands/reconcile.ts';
 import { addSimulatorCommand } from './commands/simulator.ts';
@@ -59,6 +60,7 @@ export function createProgram(context: CommandContext, version: string): Command
   addDoctorCommand(program, context);
   addStatusCommand(program, context);
   addOrdersCommand(program, context);
+  addParkedCommand(program, context);
   addUnknownCommand(program, context);
   addNotificationsCommand(program, context);
   addReconcileCommand(program, context);
@@ -86,6 +88,7 @@ Examples:
   cardauth orders publish orders.ndjson
   cardauth orders list --status review
   cardauth orders explain 1234
+  cardauth parked groups
   cardauth status --watch
 `;
 

@@ -18,6 +18,33 @@ export function addWriteOptions(command: Command): Command {
     .option('--command-id <id>', 'makes it safe to run again: what this id did before is not done twice');
 }
 
+/** The same for commands that only say what they would do until `--yes`: only then they need to be told why. */
+export interface ConfirmedWriteOptions extends Omit<WriteOptions, 'reason'> {
+  readonly reason?: string;
+  readonly yes?: true;
+}
+
+export function addConfirmedWriteOptions(command: Command): Command {
+  return command
+    .option('--reason <text>', 'why you do this, 1-500 characters; kept in the audit log; needed with --yes')
+    .option('--actor <name>', 'who you are; default: CARDAUTH_ACTOR, else your user name and host')
+    .option('--command-id <id>', 'makes it safe to run again: what this id did before is not done twice')
+    .option('--yes', 'do it');
+}
+
+/** undefined: it is a dry run. Throws a CommandError that says which of the flags is wrong. */
+export function confirmedCommandOf(
+  action: string,
+  { reason, yes, ...options }: ConfirmedWriteOptions,
+  config: Pick<Config, 'operator'>,
+  context: Pick<CommandContext, 'newMessageId' | 'userAtHost'>,
+): OperatorCommand | undefined {
+  if (yes !== true) return undefined;
+  if (reason === undefined)
+    throw new CommandError(exitCodes.usage, '--yes needs --reason: say why you do this');
+  return operatorCommandOf(action, { ...options, reason }, config, context);
+}
+
 /** The command as it is kept. Throws a CommandError that says which of the flags is wrong. */
 export function operatorCommandOf(
   action: string,

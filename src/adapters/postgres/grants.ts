@@ -12,7 +12,7 @@ export interface RoleNames {
   readonly operator?: string | undefined;
 }
 
-/** Rights on each table of schema cardauth, none where the text is empty; a table that is not named here is nobody's but the owner's. */
+/** Rights on each table of schema cardauth, '' for none; a table that is not named here is nobody's but the owner's. */
 export const TABLE_RIGHTS: Readonly<Record<string, { readonly worker: string; readonly operator: string }>> =
   {
     schema_migrations: { worker: 'select', operator: 'select' },
@@ -23,6 +23,8 @@ export const TABLE_RIGHTS: Readonly<Record<string, { readonly worker: string; re
     // The statement that records facts names this table, also when no operator has a part in them.
     audit_log: { worker: 'insert', operator: 'select, insert' },
     intake_control: { worker: 'select', operator: 'select, update' },
+    replay_batches: { worker: '', operator: 'select, insert, update' },
+    replay_members: { worker: '', operator: 'select, insert, update' },
     workers: { worker: 'select, insert, update, delete', operator: 'select' },
     retry_ledger: { worker: 'select, insert, update, delete', operator: 'select' },
     reconciliation_runs: { worker: '', operator: 'select, insert' },
