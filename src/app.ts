@@ -12,9 +12,9 @@ import { hostname } from 'node:os';
 import { createCardCipher } from './adapters/jose/card-cipher.ts';
 import { guardGateway } from './adapters/gateway/guard.ts';
 import type { Driver } from './adapters/postgres/connection.ts';
-import { FleetLink } from './adapters/postgres/fleet-link.ts';
+import { FleetLink, type FleetLinkOptions } from './adapters/postgres/fleet-link.ts';
 import { createOrderBook } from './adapters/postgres/order-book.ts';
-import { PostgresRetryLedger } from './adapters/postgres/retry-ledger.ts';
+import { PostgresRetryLedger, type RetryLedgerOptions } from './adapters/postgres/retry-ledger.ts';
 import { openUnresolvedOrders } from './adapters/postgres/unresolved-orders.ts';
 import { BrokerConnection, type Dial } from './adapters/rabbitmq/connection.ts';
 import {
@@ -42,7 +42,9 @@ import { orderScheme } from './order-scheme.ts';
 import { admit, admitOpened } from './domain/admission.ts';
 import { asUpstreamSentIt } from './ports/copy-body.ts';
 import { buildParkedTopology } from './parked-topology.ts';
+import type { Availability } from './ports/availability.ts';
 import type { Log } from './ports/log.ts';
+import type { RetryLedger } from './ports/retry-ledger.ts';
 import { UnresolvedOrdersSpout, type UnresolvedValues } from './spouts/unresolved-orders-spout.ts';
 import { readinessOf, type Readiness } from './telemetry/readiness.ts';
 import { FailureCounts, workerReporter } from './telemetry/worker-report.ts';
@@ -78,6 +80,13 @@ export interface Outside {
   readonly driver?: Driver;
   readonly openGateway: typeof openGateway;
   readonly guardGateway: typeof guardGateway;
+  readonly openFleetLink: (
+    options: FleetLinkOptions,
+  ) => Availability & { start(): void; close(): Promise<void> };
+  readonly openRetryLedger: (
+    options: RetryLedgerOptions,
+  ) => RetryLedger & { start(): void; close(): Promise<void> };
+  readonly buildParkedTopology: typeof buildParkedTopology;
 }
 
 const theSystem = (): Outside => ({
@@ -85,6 +94,9 @@ const theSystem = (): Outside => ({
   random: systemRandom(),
   openGateway,
   guardGateway,
+  openFleetLink: (options) => new FleetLink(options),
+  openRetryLedger: (options) => new PostgresRetryLedger(options),
+  buildParkedTopology,
 });
 
 export function buildWorker(
@@ -113,7 +125,7 @@ export function buildWorker(
     holdMs: limits.messageTimeoutMs,
     log,
   });
-  const ledger = new PostgresRetryLedger({ ...means, databaseUrl: database.url.reveal() });
+  const ledger = outside.openRetryLedger({ ...means, databaseUrl: database.url.reveal() });
 
   // The gateway, behind what stops asking it while that makes no sense.
   const unguarded = outside.openGateway(gatewayConfig, log);
@@ -248,7 +260,7 @@ export function buildWorker(
     },
   });
 
-  const parkedTopology = buildParkedTopology({
+  const parkedTopology = outside.buildParkedTopology({
     ...means,
     endpoints,
     prefix,
@@ -267,7 +279,7 @@ export function buildWorker(
   });
 
   // What everything depends on; the intake is held while any of it is away, or the operators hold it.
-  const operators = new FleetLink({
+  const operators = outside.openFleetLink({
     ...means,
     databaseUrl: database.url.reveal(),
     identity: { host: hostname(), pid: process.pid, version, startedAtMs: means.clock.wallMs() },

@@ -81,6 +81,19 @@ export class SupervisedWorker {
       random: seededRandom(randomSeed()),
       dial: dialFor(world, broker, process, monitor),
       driver: database.driverFor(process),
+      // Nobody pauses, nothing reads reports or the ledger, and what is parked stays on its queue: none of them decides.
+      openFleetLink: () => ({
+        name: 'operator',
+        unavailableBecause: () => undefined,
+        onChange: () => () => undefined,
+        ...idle,
+      }),
+      openRetryLedger: () => ({ sent: () => undefined, returned: () => undefined, ...idle }),
+      buildParkedTopology: () => ({
+        start: () => Promise.resolve(),
+        drain: () => Promise.resolve(),
+        close: () => Promise.resolve(),
+      }),
       openGateway: () => gateway.portFor(process, wallMs),
       guardGateway: (unguarded, options) => {
         const guarded = guardGateway(unguarded, options);
@@ -121,6 +134,8 @@ export class SupervisedWorker {
     });
   }
 }
+
+const idle = { start: () => undefined, close: () => Promise.resolve() };
 
 function configOf(settings: WorkerSettings): WorkerConfig {
   const { softDeclineWaitsMs } = settings;
