@@ -78,7 +78,7 @@ export function buildParkedTopology(parts: ParkedTopologyParts): ParkedTopology 
 
   const spout = new OrdersSpout<ParkedMessageValues>({
     ...means,
-    connection: new BrokerConnection({ ...means, role: 'consume', endpoints: parts.endpoints }),
+    connection: new BrokerConnection({ ...means, role: 'record', endpoints: parts.endpoints }),
     queue,
     prepare: async (link) => {
       await declareParkedQueue({ ...means, link }, prefix);

@@ -21,7 +21,7 @@ import { openedLink, type Link } from './link.ts';
 import { ReportedAvailability } from './reported-availability.ts';
 
 export interface ConnectionOptions {
-  readonly role: 'consume' | 'publish' | 'doctor';
+  readonly role: 'consume' | 'publish' | 'record' | 'doctor';
   readonly endpoints: readonly Endpoint[];
   readonly clock: Clock;
   readonly random: RandomSource;
