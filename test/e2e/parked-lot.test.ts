@@ -43,7 +43,9 @@ it('replays a lot of 5,000 in spite of a kill half way: each order is authorized
   assert.ok(left > 0, 'it was done before it was killed');
   const [member] = await ops.list('--state', 'replaying');
   const resumed = await ops.replay('--batch', member?.batchId ?? '');
-  assert.deepEqual([resumed.exitCode, resumed.batch?.counts.published], [0, replayed], resumed.stderr);
+  // What was confirmed and not marked when it was killed may be announced by now: there is nothing to do for it.
+  const { published = 0, closed = 0 } = resumed.batch?.counts ?? {};
+  assert.deepEqual([resumed.exitCode, published + closed], [0, replayed], resumed.stderr);
 
   const ids = [...unsent, ...dead];
   await waitFor('all to be announced', async () => {
