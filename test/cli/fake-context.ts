@@ -20,6 +20,7 @@ export interface CliWorld {
   readonly isTTY?: boolean;
   /** Columns of the terminal that stdout is; undefined: it is a pipe. */
   readonly width?: number;
+  readonly newMessageId?: () => string;
   /** Aborted: SIGINT came. */
   readonly interrupt?: AbortSignal;
 }
@@ -51,7 +52,7 @@ export async function cli(args: readonly string[], world: CliWorld = {}): Promis
     env,
     readFile,
     openInput: (path) => Readable.from([Buffer.from(path === '-' ? stdin : readFile(path))]),
-    newMessageId: () => 'message-id',
+    newMessageId: world.newMessageId ?? (() => 'message-id'),
     nowMs: Date.now,
     userAtHost: () => 'anna@ops-1',
     interruption: () => ({
