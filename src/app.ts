@@ -395,6 +395,7 @@ function replayRules(limits: WorkerConfig['topology'], isGatewayStopped: () => b
       connection_lost: gatewayFault,
       database: notItsOwn,
       no_answer: gatewayFault,
+      nacked: notItsOwn,
       not_sent: notItsOwn,
       publisher_unavailable: notItsOwn,
       // Its tries are counted by the order itself, and their waits are hours and days.

@@ -196,7 +196,10 @@ export class ClusterStage {
   async #load(signal: AbortSignal): Promise<void> {
     const publishing: Promise<void>[] = [];
     while (!signal.aborted) {
-      publishing.push(this.#publishOne());
+      const published = this.#publishOne();
+      // What could not be published is told by the end of the load.
+      published.catch(() => undefined);
+      publishing.push(published);
       await sleep(ORDER_EVERY_MS);
     }
     await Promise.all(publishing);

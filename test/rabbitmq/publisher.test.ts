@@ -122,6 +122,32 @@ describe('the publisher', () => {
     assert.equal(broker.connection.channels.length, 1);
   });
 
+  it('replaces a channel on which everything has been refused for a second', async () => {
+    const { broker, channel, clock, publisher } = await opened();
+    channel().onPublish = 'nack';
+    for (let n = 0; n < 4; n += 1) {
+      await assert.rejects(publisher.publish(message('a')), classed('nacked'));
+      assert.equal(broker.connection.channels.length, 1, `after refusal ${n}`);
+      await pass(clock, 300);
+    }
+    await assert.rejects(publisher.publish(message('a')), classed('nacked'));
+    await pass(clock, 200);
+    assert.equal(broker.connection.channels.length, 2);
+    await publisher.publish(message('a'));
+  });
+
+  it('keeps a channel that refuses some messages and takes others', async () => {
+    const { broker, channel, clock, publisher } = await opened();
+    for (let n = 0; n < 6; n += 1) {
+      channel().onPublish = 'nack';
+      await assert.rejects(publisher.publish(message('a')), classed('nacked'));
+      channel().onPublish = 'confirm';
+      await publisher.publish(message('b'));
+      await pass(clock, 300);
+    }
+    assert.equal(broker.connection.channels.length, 1);
+  });
+
   it('keeps a channel that is blocked', async () => {
     const { broker, channel, clock, publisher } = await opened();
     channel().onPublish = 'wait';

@@ -14,7 +14,9 @@
  *   one is refused rather than believed.
  * - At most `windowSize` messages are owed a confirm. One whose deadline passed keeps its place until the broker
  *   speaks. The channel is replaced when nothing but such messages is left in the window, or when a deadline passes
- *   and the broker has confirmed nothing at all for half of it.
+ *   and the broker has confirmed nothing at all for half of it, or when it has refused everything for a second: a
+ *   channel that meets a quorum queue in the very moment in which its leader dies keeps refusing until that node is back
+ *   (seen on 3.10.8), and another channel does not.
  * - `false` from amqplib waits for `drain`; `connection.blocked` pauses. Both only delay: the deadline goes on.
  * - After a return, `prepare` runs again (at most every 5 s): a queue of ours that was deleted comes back.
  */
@@ -67,6 +69,7 @@ const WINDOW_SIZE = 256;
 /** Beyond this nothing is accepted: who publishes is slower than who produces, and memory has an end. */
 const LONGEST_BACKLOG = 10_000;
 const PREPARE_AGAIN_AFTER_MS = 5_000;
+const REFUSED_FOR_MS = 1_000;
 
 export class Publisher {
   readonly availability: Availability;
@@ -84,6 +87,8 @@ export class Publisher {
   #isClosed = false;
   #preparedAtMs = 0;
   #lastAnswerAtMs = 0;
+  /** Since when this channel has refused all that it answered; undefined when it took the last one. */
+  #refusingSinceMs: number | undefined;
 
   constructor(options: PublisherOptions) {
     this.#options = options;
@@ -216,9 +221,20 @@ export class Publisher {
   #answered(outgoing: Outgoing, error: unknown): void {
     if (!this.#owed.delete(outgoing)) return;
     this.#lastAnswerAtMs = this.#options.clock.nowMs();
-    if (!outgoing.isGivenUp)
-      this.#settle(outgoing, refusalOf(outgoing.publication, outgoing.isReturned, error));
+    const refusal = refusalOf(outgoing.publication, outgoing.isReturned, error);
+    if (!outgoing.isGivenUp) this.#settle(outgoing, refusal);
+    if (refusal?.errorClass === 'nacked') this.#replaceIfRefusing();
+    else this.#refusingSinceMs = undefined;
     this.#pump();
+  }
+
+  #replaceIfRefusing(): void {
+    const { clock, log, name } = this.#options;
+    this.#refusingSinceMs ??= clock.nowMs();
+    if (clock.nowMs() - this.#refusingSinceMs < REFUSED_FOR_MS) return;
+    this.#refusingSinceMs = undefined;
+    log.warn({ publisher: name }, 'the broker refuses everything: the channel is replaced');
+    void this.#keeper.current?.close();
   }
 
   #returned(message: Message): void {
