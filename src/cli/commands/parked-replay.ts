@@ -30,7 +30,7 @@ import {
 interface ReplayFlags extends ConfigOptions, SelectionFlags, ConfirmedWriteOptions {
   readonly rate: number;
   readonly stopAfterFailures: number;
-  readonly maxAge: number;
+  readonly maxAge?: number;
   readonly batch?: string;
   readonly cancel?: true;
   readonly json?: true;
@@ -53,12 +53,7 @@ export const addReplayCommand: AddCommand = (parked, context) => {
       countUpTo(100),
       20,
     )
-    .option(
-      '--max-age <age>',
-      'charge no order that was first seen longer ago, e.g. 7d',
-      age,
-      DEFAULT_MAX_AGE_MS,
-    )
+    .option('--max-age <age>', 'charge no order that was first seen longer ago, e.g. 7d (default: 24h)', age)
     .option('--batch <id>', 'watch a replay; go on with it where its command was killed or it stopped')
     .option('--cancel', 'with --batch: end it; what is not published is parked as before')
     .option('--json', 'print the result as JSON')
@@ -102,7 +97,9 @@ async function replay(
   const { context, config, search } = world;
   const command = confirmedCommandOf('parked replay', flags, config, context);
   const { planReplay } = await import('../../ops/parked/plan-replay.ts');
-  const { taken, view } = await usageErrors(planReplay(search, filter, termsOf(config, flags.maxAge)));
+  const { taken, view } = await usageErrors(
+    planReplay(search, filter, termsOf(config, flags.maxAge ?? DEFAULT_MAX_AGE_MS)),
+  );
   if (command === undefined || taken.length === 0) {
     const repeated = command && (await batchOfCommand(world, flags, command));
     if (repeated !== undefined) await attend(world, repeated, view);
@@ -137,7 +134,7 @@ function newBatch(context: CommandContext, config: Pick<Config, 'broker'>, flags
     queue: config.broker.ordersQueue,
     messagesPerSecond: flags.rate,
     stopAfterFailures: flags.stopAfterFailures,
-    maxAgeMs: flags.maxAge,
+    maxAgeMs: flags.maxAge ?? DEFAULT_MAX_AGE_MS,
   };
 }
 
