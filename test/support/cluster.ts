@@ -55,8 +55,19 @@ export class BrokerCluster {
     return this.nodes.filter((other) => other !== node);
   }
 
-  nodeAt(port: number): ClusterNode {
-    return this.#only((node) => node.port === port, `port ${port}`);
+  /** The node that the one consumer of a queue is connected to. */
+  async consumedFrom(queue: string): Promise<ClusterNode> {
+    const table = await this.#anyNode().rabbitmqctl(
+      'list_consumers',
+      '--no-table-headers',
+      'queue_name',
+      'channel_pid',
+    );
+    const pids = table.split('\n').filter((line) => line.startsWith(`${queue}\t`));
+    return this.#only(
+      ({ name }) => pids.some((line) => line.includes(name)),
+      `that ${queue} is consumed from`,
+    );
   }
 
   /** All queues; `messages` are those that are ready and those that a consumer has not settled. */

@@ -28,7 +28,7 @@ export const addExportCommand: AddCommand = (parked, context) => {
       'only these: parked, replaying, replayed, discarded, any; default: parked',
       states,
     )
-    .option('--json', 'the output is NDJSON in any case')
+    .option('--json', 'it prints NDJSON in any case')
     .addHelpText(
       'after',
       '\nExample:\n  cardauth parked export --class input --newer-than 7d > for-upstream.ndjson\n',
