@@ -124,9 +124,13 @@ describe('what befalls the broker', { concurrency: false, skip: !canStartOwnBrok
     ];
     await ordeal.underLoad(async () => {
       for (const { set, clear } of alarms) {
+        // Only who publishes is told of an alarm, so orders must be under way that are announced after it began.
+        await ordeal.stage.gateway.setFaults([{ fault: { kind: 'delay', ms: 4_000 } }]);
+        for (let n = 0; n < 20; n += 1) await ordeal.publish();
         await broker.rabbitmqctl(...set);
         try {
-          await worker.unready(/the broker blocks publishing: low on/, PATIENCE);
+          await worker.unready(/the broker blocks publishing/, PATIENCE);
+          await ordeal.stage.gateway.setFaults([]);
           await sleep(AWAY_MS);
         } finally {
           await broker.rabbitmqctl(...clear);
