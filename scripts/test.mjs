@@ -1,6 +1,7 @@
 // npm test: everything that `node --test` needs, then the tests, then nothing left behind.
 //
-//   npm test                                       all
+//   npm test                                       all but the slow ones
+//   npm test -- .slow.                             those: minutes each, part of `npm run verify`
 //   npm test -- acker domain/                      files whose path contains one of these
 //   npm test -- acker --test-name-pattern=replay   options go to Node's test runner
 import { relative } from 'node:path';
@@ -34,8 +35,10 @@ function testFiles(filters) {
   const all = filesBelow('test').filter((path) => path.endsWith('.test.ts'));
   const chosen = all.filter((path) => {
     const name = relative(projectFolder, path);
-    return filters.length === 0 || filters.some((filter) => name.includes(filter));
+    return filters.length === 0 ? !isSlow(name) : filters.some((filter) => name.includes(filter));
   });
+  if (filters.length === 0)
+    progress(`${all.filter(isSlow).length} slow test files are left to npm run verify`);
   if (chosen.length === 0) {
     throw new Error(
       `none of the ${all.length} test files has ${filters.join(' or ') || '.test.ts'} in its path`,
@@ -43,6 +46,8 @@ function testFiles(filters) {
   }
   return chosen.sort();
 }
+
+const isSlow = (path) => path.endsWith('.slow.test.ts');
 
 function runnerOptions() {
   return [
