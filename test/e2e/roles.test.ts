@@ -6,6 +6,7 @@ import pg from 'pg';
 
 import { TABLE_RIGHTS } from '../../src/adapters/postgres/grants.ts';
 import { runCli } from './run-cli.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { newOrderId, openStage, orderJson, suiteOwner, type Stage } from './stage.ts';
 
 describe('least rights', { concurrency: false }, () => {
@@ -60,8 +61,10 @@ describe('least rights', { concurrency: false }, () => {
     assert.equal((await stage.announced(good)).status, 'ready-to-ship');
     assert.equal((await stage.announced(declined)).status, 'denied');
     const env = { ...stage.environment, DATABASE_URL: urlOf(roles.operator) };
-    const shown = await runCli(owner, ['breaker', 'show'], env);
-    assert.match(shown.stdout, /flowing/);
+    await waitFor("the worker's first report", async () => {
+      const shown = await runCli(owner, ['breaker', 'show'], env);
+      return /flowing/.test(shown.stdout);
+    });
     await stage.endAndExpectEmptyQueue(worker);
     assert.ok(!worker.lines.some(({ text }) => text.includes('42501')));
   });
