@@ -99,6 +99,8 @@ export function nodeEnvironment({
     RABBITMQ_ADVANCED_CONFIG_FILE: write('advanced.config', '[].\n'),
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: loopbackOnly,
     RABBITMQ_CTL_ERL_ARGS: loopbackOnly,
+    // A rabbitmqctl that comes when our epmd is gone already must not start one that nobody ends.
+    ERL_FLAGS: '-start_epmd false',
     // The script then becomes the node instead of waiting for it as its child.
     RUNNING_UNDER_SYSTEMD: 'true',
   };
