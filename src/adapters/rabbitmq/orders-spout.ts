@@ -16,6 +16,8 @@
  * - `deactivate` cancels the consumer. What is not live stays here for a while, since a requeue counts towards the
  *   queue's delivery limit and a breaker that flaps would use it up; after a longer pause it is all given back.
  */
+import { setMaxListeners } from 'node:events';
+
 import type { ConsumeMessage } from 'amqplib';
 
 import type { Availability } from '../../ports/availability.ts';
@@ -101,6 +103,8 @@ export class OrdersSpout<V extends Values> implements Spout<OrderStreams<V>> {
     this.#options = options;
     const { clock, connection, log, maxSpoutPending, prepare, queue, random } = options;
     const mostHeld = options.mostHeld ?? Math.max(1, Math.ceil(maxSpoutPending / 4));
+    // Each replay that waits to be moved listens: many while the broker is away, and no leak.
+    setMaxListeners(maxSpoutPending + mostHeld, this.#quiescing.signal);
     this.#custody = new Custody({ clock, mostHeld, wake: () => this.#collector?.wake() });
     this.#replays = new Replays({
       ...options,
