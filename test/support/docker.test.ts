@@ -38,6 +38,8 @@ test('containers start as a project of their own on free ports and go down at th
   });
   const bin = join(folder, 'bin');
   mkdirSync(bin);
+  // A script without an extension is what the nearest package.json says, and above the folder there may be any.
+  writeFileSync(join(folder, 'package.json'), '{}');
   writeFileSync(join(bin, 'docker'), fakeDocker(folder));
   chmodSync(join(bin, 'docker'), 0o755);
 
