@@ -47,7 +47,9 @@ function testFiles(filters) {
   return chosen.sort();
 }
 
-const isSlow = (path) => path.endsWith('.slow.test.ts');
+function isSlow(path) {
+  return path.endsWith('.slow.test.ts');
+}
 
 function runnerOptions() {
   return [
