@@ -12,10 +12,9 @@ export interface WriteOptions {
 }
 
 export function addWriteOptions(command: Command): Command {
-  return command
-    .requiredOption('--reason <text>', 'why you do this, 1-500 characters; kept in the audit log')
-    .option('--actor <name>', 'who you are; default: CARDAUTH_ACTOR, else your user name and host')
-    .option('--command-id <id>', 'makes it safe to run again: what this id did before is not done twice');
+  return addActorOptions(
+    command.requiredOption('--reason <text>', 'why you do this, 1-500 characters; kept in the audit log'),
+  );
 }
 
 /** The same for commands that only say what they would do until `--yes`: only then they need to be told why. */
@@ -25,11 +24,18 @@ export interface ConfirmedWriteOptions extends Omit<WriteOptions, 'reason'> {
 }
 
 export function addConfirmedWriteOptions(command: Command): Command {
+  return addActorOptions(
+    command.option(
+      '--reason <text>',
+      'why you do this, 1-500 characters; kept in the audit log; needed with --yes',
+    ),
+  ).option('--yes', 'do it');
+}
+
+function addActorOptions(command: Command): Command {
   return command
-    .option('--reason <text>', 'why you do this, 1-500 characters; kept in the audit log; needed with --yes')
     .option('--actor <name>', 'who you are; default: CARDAUTH_ACTOR, else your user name and host')
-    .option('--command-id <id>', 'makes it safe to run again: what this id did before is not done twice')
-    .option('--yes', 'do it');
+    .option('--command-id <id>', 'makes it safe to run again: what this id did before is not done twice');
 }
 
 /** undefined: it is a dry run. Throws a CommandError that says which of the flags is wrong. */

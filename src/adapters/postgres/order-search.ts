@@ -1,4 +1,4 @@
-/** Pages of orders for people: one statement a page, each answered from an index (migration 0005). */
+/** Pages of orders for people: one statement a page, each answered from an index (0007-order-search.sql). */
 import { createHash } from 'node:crypto';
 import type { OrderStatus } from '../../domain/order-states.ts';
 import type { Log } from '../../ports/log.ts';
