@@ -165,6 +165,40 @@ test('half-closed, the client hears an end and the server still listens', async 
   assert.equal(proxy.connections.open, 1);
 });
 
+test('a cut while an end is still on its way lets the server go, too', async (t) => {
+  const sockets: Socket[] = [];
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    socket.on('error', () => undefined);
+    socket.resume();
+    sockets.push(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const proxy = await startProxy({ target: `tcp://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  t.after(async () => {
+    await proxy.close();
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  await openClient(t, proxy.url);
+  const [accepted] = await waitFor('a connection', () => (sockets.length > 0 ? sockets : undefined));
+  proxy.halfClose('toServer');
+  // The end is handed to the kernel in this turn's ticks, and done in the next turn.
+  await new Promise<void>((resolve) => {
+    process.nextTick(() => {
+      process.nextTick(() => {
+        proxy.cut();
+        resolve();
+      });
+    });
+  });
+  // What is written to a socket that nobody has any more is answered by a reset.
+  await waitFor('the server to be let go', () => {
+    accepted?.write('are you there?');
+    return accepted?.destroyed;
+  });
+});
+
 test('refuses new connections, keeps the open ones, and accepts again on the same port', async (t) => {
   const { proxy, open } = await startEcho(t);
   const client = await open();

@@ -29,7 +29,7 @@ export interface Proxy<U extends Unit> {
   release(): void;
   /** Writes bytes that nobody sent to the end of `direction` of all connections, between two units. */
   inject(direction: Direction, bytes: Buffer): void;
-  /** Resets all connections (RST, not FIN); what was held or frozen is lost. */
+  /** Resets all connections (RST, not FIN), but for directions that were ended; what was held or frozen is lost. */
   cut(): void;
   /** Sends FIN in one direction of all connections and leaves the other open. */
   halfClose(direction: Direction): void;
@@ -182,7 +182,7 @@ function join<U extends Unit>(
 ): Connection<U> {
   const cut = (): void => {
     for (const flow of Object.values(flows)) flow.discard();
-    for (const socket of [client, upstream]) socket.resetAndDestroy();
+    for (const socket of [client, upstream]) letGo(socket);
   };
   const flow = (source: Socket, destination: Socket, direction: Direction): ProxyFlow<U> =>
     new ProxyFlow({
@@ -206,6 +206,15 @@ function join<U extends Unit>(
     socket.on('error', cut);
   }
   return { flows, cut };
+}
+
+/**
+ * By reset, unless it was ended: a reset while the end is still on its way fails in libuv, after which Node 20 has
+ * forgotten the descriptor without closing it, and spins for ever when the process is to exit.
+ */
+function letGo(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
 }
 
 function connectTo(target: string): Socket {
