@@ -17,7 +17,7 @@ import { startProxy } from '../support/tcp-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { WorkerProcess } from '../support/worker-process.ts';
 import { openStage, type Environment, type OrderRow, type Stage } from './stage.ts';
-import { isBent, mayDecline, stormFaults } from './storm-faults.ts';
+import { dealtFaults, isBent, mayDecline, stormFaults } from './storm-faults.ts';
 
 const ORDERS = 2_000;
 const PUBLISH_MS = 25_000;
@@ -42,9 +42,11 @@ it(
     const stage = await openStage(t);
     const orders = demoOrders(ORDERS);
     const parked = new ParkedSightings(stage);
-    await stage.gateway.setFaults(stormFaults(seed));
+    const random = seededRandom(seed);
+    const dealt = dealtFaults(chargedOrderIds(orders), random);
+    await stage.gateway.setFaults([...dealt, ...stormFaults(seed)]);
 
-    const storm = await Storm.begin(t, stage, seededRandom(seed));
+    const storm = await Storm.begin(t, stage, random);
     // Held requests go on after half a second at most.
     const releasing = setInterval(() => void stage.gateway.release(), 500);
     t.after(() => {
@@ -69,9 +71,9 @@ it(
     t.diagnostic(JSON.stringify(books));
     assert.deepEqual(books.problems, [], `seed ${seed}`);
     assert.deepEqual([books.chargedTwice, books.lost], [0, 0], `seed ${seed}`);
-    await everyFaultWasMet(stage);
+    await everyFaultWasMet(stage, dealt.length);
     await everyOrderIsWhatItsFaultsAllow(stage, orders, seed);
-    assert.ok(books.readyToShip > 0.75 * ORDERS, `only ${books.readyToShip} orders are ready to ship`);
+    assert.ok(books.readyToShip > 0.7 * ORDERS, `only ${books.readyToShip} orders are ready to ship`);
   },
 );
 
@@ -233,8 +235,16 @@ async function evidenceOf(
   };
 }
 
-async function everyFaultWasMet(stage: Stage): Promise<void> {
-  const unmet = (await stage.gateway.faults()).filter(({ hits, match }) => hits === 0 && match?.nth === 1);
+/** The gateway is asked to charge these at least once, whatever befalls the workers. */
+function chargedOrderIds(orders: readonly DemoOrder[]): string[] {
+  return orders.flatMap(({ kind, orderId }) =>
+    kind === 'good' || kind === 'declined' ? (orderId ?? []) : [],
+  );
+}
+
+/** @param dealt So many rules stand first and hold every kind of fault. */
+async function everyFaultWasMet(stage: Stage, dealt: number): Promise<void> {
+  const unmet = (await stage.gateway.faults()).slice(0, dealt).filter(({ hits }) => hits === 0);
   assert.deepEqual(unmet, [], 'faults that never happened');
 }
 

@@ -9,8 +9,8 @@ import { examine, grouped, type Finding } from '../finding.ts';
 import type { BlowKind } from '../plan.ts';
 import type { WorkerExit } from '../supervised-worker.ts';
 
-/** So many requests have to be expected to meet a kind of fault before its absence counts. */
-const ENOUGH_TO_EXPECT = 8;
+/** So many requests have to be expected to meet a kind of fault before its absence counts: e^-14 is once in a million. */
+const ENOUGH_TO_EXPECT = 14;
 /** In a line of a worker's log; each is said only of a bug. */
 const SAID_OF_BUGS = /a bug|broke its contract|[Uu]nhandled|TypeError|ReferenceError|MaxListenersExceeded/;
 
