@@ -142,12 +142,12 @@ function post(
       'content-type': 'application/x-www-form-urlencoded',
       'idempotency-key': idempotencyKey,
     },
-    body: new Secret(formPairs(params).join('&')),
+    body: new Secret(formOf(params)),
   };
 }
 
 function get(path: string, params: RetrieveParams | SearchParams | ListParams, apiKey: Secret): GetRequest {
-  return { path: `${path}?${formPairs(params).join('&')}`, headers: commonHeaders(apiKey) };
+  return { path: `${path}?${formOf(params)}`, headers: commonHeaders(apiKey) };
 }
 
 function commonHeaders(apiKey: Secret): Readonly<Record<string, string>> {
@@ -160,15 +160,19 @@ function commonHeaders(apiKey: Secret): Readonly<Record<string, string>> {
 }
 
 /** `a[b]=c` pairs in the order of the fields, lists as `a[0]=b`: what the official client writes. */
-function formPairs(value: unknown, name = ''): string[] {
-  if (typeof value !== 'object' || value === null)
-    return [`${encodeForm(name)}=${encodeForm(String(value))}`];
-  return Object.entries(value).flatMap(([key, inner]) =>
-    formPairs(inner, name === '' ? key : `${name}[${key}]`),
-  );
+function formOf(value: unknown, name = ''): string {
+  // Names are fields of our own types: nothing in them needs an escape.
+  if (typeof value !== 'object' || value === null) return `${name}=${encodeForm(String(value))}`;
+  let form = '';
+  for (const [key, inner] of Object.entries(value)) {
+    const pairs = formOf(inner, name === '' ? key : `${name}[${key}]`);
+    form = form === '' ? pairs : `${form}&${pairs}`;
+  }
+  return form;
 }
 
 function encodeForm(text: string): string {
+  if (/^[\w.-]*$/.test(text)) return text;
   return encodeURIComponent(text)
     .replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
     .replace(/%5B/g, '[')
