@@ -36,6 +36,7 @@ export function connectHeard(options: Options.Connect, socketOptions: SocketOpti
   return new Promise((resolve, reject) => {
     const socket = openSocket(options, socketOptions, () => {
       socket.setNoDelay(true);
+      writeTogether(socket);
       const connection = new Connection(socket);
       let end: Error | undefined;
       const onEnd = (error?: Error) => {
@@ -63,6 +64,27 @@ function openSocket(options: Options.Connect, socketOptions: SocketOptions, onCo
   if (options.protocol !== 'amqps') return connectTcp({ ...socketOptions, host, port }, onConnect);
   const servername = isIP(host) === 0 ? { servername: host } : {};
   return connectTls({ ...servername, ...socketOptions, host, port }, onConnect);
+}
+
+/**
+ * amqplib writes one frame at a time, and each write is a system call of its own. What is written in one turn of the
+ * event loop leaves together, at its end.
+ */
+function writeTogether(socket: Socket): void {
+  const write = socket.write.bind(socket);
+  let isFlushDue = false;
+  const flush = () => {
+    isFlushDue = false;
+    socket.uncork();
+  };
+  socket.write = (chunk: Uint8Array) => {
+    if (!isFlushDue) {
+      isFlushDue = true;
+      socket.cork();
+      process.nextTick(flush);
+    }
+    return write(chunk);
+  };
 }
 
 /** What the client says in start-ok, tune-ok and open. */
