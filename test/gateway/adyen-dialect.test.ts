@@ -14,6 +14,7 @@ import {
   wireKey,
 } from '../../src/adapters/gateway/adyen-dialect.ts';
 import { createHttpClient, type HttpClient } from '../../src/adapters/gateway/http-client.ts';
+import { wallIn } from '../../src/adapters/gateway/wall.ts';
 import { Secret } from '../../src/domain/card.ts';
 import { MERCHANT_ACCOUNT, officialAdyen, officialPayment } from './official-adyen.ts';
 import { anOrder, cardMeans, CVV, VISA } from './orders.ts';
@@ -113,7 +114,7 @@ describe('what the official Adyen client sends', () => {
       anOrder({ orderId: `a!b'c(d)e*f~g-h_i.j/k?l&m=n+o%p[q]r"s\\t` }),
     ];
     for (const order of orders) {
-      await http.post(authorizationRequest(order, KEY, ACCOUNT), AbortSignal.timeout(2_000));
+      await http.post(authorizationRequest(order, KEY, ACCOUNT), wallIn(2_000));
       await official.PaymentsApi.payments(officialPayment(order), { idempotencyKey: KEY });
       assertSame(received);
     }
@@ -121,7 +122,7 @@ describe('what the official Adyen client sends', () => {
 
   it('is what we send to cancel', async (t) => {
     const official = officialAdyen(t, port, ACCOUNT.apiKey.reveal());
-    await http.post(cancelRequest('PSP', KEY, ACCOUNT), AbortSignal.timeout(2_000));
+    await http.post(cancelRequest('PSP', KEY, ACCOUNT), wallIn(2_000));
     await official.ModificationsApi.cancelAuthorisedPaymentByPspReference(
       'PSP',
       Object.assign(new adyen.Types.checkout.PaymentCancelRequest(), { merchantAccount: MERCHANT_ACCOUNT }),

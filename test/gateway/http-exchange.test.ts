@@ -5,6 +5,7 @@ import { afterEach, describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import { Secret } from '../../src/domain/card.ts';
 import { createHttpClient } from '../../src/adapters/gateway/http-client.ts';
+import { wallIn } from '../../src/adapters/gateway/wall.ts';
 import { MAX_BODY_BYTES } from '../../src/adapters/gateway/http-exchange.ts';
 import type { HttpClient } from '../../src/adapters/gateway/http-client.ts';
 import type { Exchange } from '../../src/adapters/gateway/http-exchange.ts';
@@ -32,7 +33,7 @@ function client(origin: string, connections = 4): HttpClient {
 
 function post(http: HttpClient, wallMs = 5_000, text = 'card=4242424242424242'): Promise<Exchange> {
   const request = { path: '/v1/things', headers: { 'x-key': 'k' }, body: new Secret(text) };
-  return http.post(request, AbortSignal.timeout(wallMs));
+  return http.post(request, wallIn(wallMs));
 }
 
 async function postTo(respond: Respond, wallMs?: number): Promise<Exchange> {
@@ -136,7 +137,7 @@ describe('an HTTP exchange', () => {
   it('is not sent when its wall has been hit before it begins', async () => {
     const to = await server(() => undefined);
     const request = { path: '/', headers: {}, body: new Secret('x') };
-    const exchange = await client(to.origin).post(request, AbortSignal.abort());
+    const exchange = await client(to.origin).post(request, wallIn(0));
     assert.deepEqual(failed(exchange), { sent: false, kind: 'failed', fault: 'timeout' });
     assert.equal(to.connections(), 0);
   });

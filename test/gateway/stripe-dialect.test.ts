@@ -12,6 +12,7 @@ import {
   STRIPE_API_VERSION,
 } from '../../src/adapters/gateway/stripe-dialect.ts';
 import { createHttpClient } from '../../src/adapters/gateway/http-client.ts';
+import { wallIn } from '../../src/adapters/gateway/wall.ts';
 import type { HttpClient } from '../../src/adapters/gateway/http-client.ts';
 import type { PostRequest } from '../../src/adapters/gateway/http-exchange.ts';
 import { officialParams } from './official-params.ts';
@@ -101,7 +102,7 @@ describe('what the official client sends', () => {
       anOrder({ orderId: `a!b'c(d)e*f~g-h_i.j/k?l&m=n+o%p[q]r"s\\t` }),
     ];
     for (const order of orders) {
-      await http.post(authorizationRequest(order, KEY, API_KEY), AbortSignal.timeout(2_000));
+      await http.post(authorizationRequest(order, KEY, API_KEY), wallIn(2_000));
       await stripe.paymentIntents.create(officialParams(order, KEY), { idempotencyKey: KEY });
       assertSame(...lastTwo(server));
     }
@@ -109,14 +110,14 @@ describe('what the official client sends', () => {
 
   it('is what we send to cancel', async () => {
     const request: PostRequest = cancelRequest('pi_1', `${KEY}-void`, API_KEY);
-    await http.post(request, AbortSignal.timeout(2_000));
+    await http.post(request, wallIn(2_000));
     const options = { idempotencyKey: `${KEY}-void` };
     await stripe.paymentIntents.cancel('pi_1', { cancellation_reason: 'abandoned' }, options);
     assertSame(...lastTwo(server));
   });
 
   it('is what we send to ask', async () => {
-    await http.get(retrieveRequest('pi_1', API_KEY), AbortSignal.timeout(2_000));
+    await http.get(retrieveRequest('pi_1', API_KEY), wallIn(2_000));
     await stripe.paymentIntents.retrieve('pi_1', { expand: ['latest_charge'] });
     assertSame(...lastTwo(server), ASKING_HEADERS);
     for (const [orderId, quoted] of [
@@ -124,7 +125,7 @@ describe('what the official client sends', () => {
       [`a'b\\c"&%`, `a\\'b\\\\c"&%`],
     ] as const) {
       const query = `metadata['order_id']:'${quoted}'`;
-      await http.get(searchRequest(orderId, API_KEY), AbortSignal.timeout(2_000));
+      await http.get(searchRequest(orderId, API_KEY), wallIn(2_000));
       await stripe.paymentIntents.search({ query, limit: 100, expand: ['data.latest_charge'] });
       assertSame(...lastTwo(server), ASKING_HEADERS);
     }

@@ -11,6 +11,7 @@ import { checkApiKey, CONNECT_TIMEOUT_MS, readBaseUrl } from './endpoint.ts';
 import { createHttpClient } from './http-client.ts';
 import type { Exchange, PostRequest } from './http-exchange.ts';
 import { afterResend, type Judgement } from './judgement.ts';
+import { wallIn, type Wall } from './wall.ts';
 
 export interface AdyenGatewayOptions extends AdyenAccount {
   /**
@@ -48,7 +49,7 @@ export function createAdyenGateway(options: AdyenGatewayOptions): AdyenGateway {
     const { idempotencyKey } = request;
     const order = inGatewayUnits(request.order, ADYEN_AMOUNTS);
     if (order === undefined) return AMOUNT_NOT_EXPRESSIBLE;
-    const wall = AbortSignal.timeout(wallMs);
+    const wall = wallIn(wallMs);
     const first = await ask(order, idempotencyKey, wall);
     const judgement =
       first.kind === 'resend' ? afterResend(await ask(order, idempotencyKey, wall), first.otherwise) : first;
@@ -57,7 +58,7 @@ export function createAdyenGateway(options: AdyenGatewayOptions): AdyenGateway {
     return outcome;
   }
 
-  async function ask(order: Order, idempotencyKey: string, wall: AbortSignal): Promise<Judgement> {
+  async function ask(order: Order, idempotencyKey: string, wall: Wall): Promise<Judgement> {
     const exchange = await post(authorizationRequest(order, idempotencyKey, options), wall);
     return judge(exchange, order.terms, nowMs());
   }
@@ -66,7 +67,7 @@ export function createAdyenGateway(options: AdyenGatewayOptions): AdyenGateway {
     judgement: Judgement,
     order: Order,
     idempotencyKey: string,
-    wall: AbortSignal,
+    wall: Wall,
   ): Promise<AuthorizationOutcome> {
     if (judgement.kind === 'settled') return judgement.outcome;
     if (judgement.kind === 'resend') return judgement.otherwise;
@@ -77,13 +78,13 @@ export function createAdyenGateway(options: AdyenGatewayOptions): AdyenGateway {
     return accepted ? confirmed : otherwise;
   }
 
-  function post(request: PostRequest, wall: AbortSignal): Promise<Exchange> {
+  function post(request: PostRequest, wall: Wall): Promise<Exchange> {
     return http.post({ ...request, path: pathPrefix + request.path }, wall);
   }
 
   async function voidHold({ reference, idempotencyKey }: VoidRequest): Promise<VoidOutcome> {
     const request = cancelRequest(reference, idempotencyKey, options);
-    const answer = await post(request, AbortSignal.timeout(wallMs));
+    const answer = await post(request, wallIn(wallMs));
     return isCancelAccepted(answer, reference) ? TAKEN_ON : NOT_TAKEN_ON;
   }
 

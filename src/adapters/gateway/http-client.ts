@@ -6,6 +6,7 @@ import { MAX_BODY_BYTES } from './http-exchange.ts';
 import type { AnswerHeaders, Exchange, GetRequest, PostRequest } from './http-exchange.ts';
 import { codeOf, faultOf } from './transport-fault.ts';
 import type { TransportFault } from './transport-fault.ts';
+import { leftBefore, type Wall } from './wall.ts';
 
 export interface HttpClientOptions {
   /** Scheme, host and port. */
@@ -16,10 +17,10 @@ export interface HttpClientOptions {
 }
 
 export interface HttpClient {
-  /** One attempt: no redirect is followed, nothing is sent twice. Never rejects, and ends when `wall` aborts. */
-  post(request: PostRequest, wall: AbortSignal): Promise<Exchange>;
+  /** One attempt: no redirect is followed, nothing is sent twice. Never rejects, and ends at `wall` at the latest. */
+  post(request: PostRequest, wall: Wall): Promise<Exchange>;
   /** The same, for a question that changes nothing. */
-  get(request: GetRequest, wall: AbortSignal): Promise<Exchange>;
+  get(request: GetRequest, wall: Wall): Promise<Exchange>;
   /** Resolves when the exchanges under way have ended; later ones fail unsent. May be called again. */
   close(): Promise<void>;
 }
@@ -41,9 +42,9 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     maxResponseSize: MAX_BODY_BYTES,
   });
   let closing: Promise<void> | undefined;
-  const begin = (request: GetRequest | PostRequest, wall: AbortSignal): Promise<Exchange> =>
+  const begin = (request: GetRequest | PostRequest, wall: Wall): Promise<Exchange> =>
     new Promise((resolve) => {
-      new ExchangeInProgress(wall, resolve).begin(pool, request);
+      new ExchangeInProgress(resolve).begin(pool, request, wall);
     });
   return {
     post: begin,
@@ -57,25 +58,25 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
  * in the pool it does not react to its signal, so the wall would not be hard.
  */
 class ExchangeInProgress implements Dispatcher.DispatchHandler {
-  readonly #wall: AbortSignal;
   readonly #settle: (exchange: Exchange) => void;
   readonly #chunks: Buffer[] = [];
   #controller: Dispatcher.DispatchController | undefined;
   #head: { readonly status: number; readonly headers: AnswerHeaders } | undefined;
   #sent = false;
   #settled = false;
+  #wallTimer: NodeJS.Timeout | undefined;
 
-  constructor(wall: AbortSignal, settle: (exchange: Exchange) => void) {
-    this.#wall = wall;
+  constructor(settle: (exchange: Exchange) => void) {
     this.#settle = settle;
   }
 
-  begin(pool: Pool, request: GetRequest | PostRequest): void {
-    if (this.#wall.aborted) {
+  begin(pool: Pool, request: GetRequest | PostRequest, wall: Wall): void {
+    const leftMs = leftBefore(wall);
+    if (leftMs <= 0) {
       this.#hitWall();
       return;
     }
-    this.#wall.addEventListener('abort', this.#hitWall, { once: true });
+    this.#wallTimer = setTimeout(this.#hitWall, leftMs);
     const { path, headers } = request;
     if (!('body' in request)) {
       pool.dispatch({ method: 'GET', path, headers }, this);
@@ -146,7 +147,7 @@ class ExchangeInProgress implements Dispatcher.DispatchHandler {
     if (this.#settled) return;
     this.#settled = true;
     this.#chunks.length = 0;
-    this.#wall.removeEventListener('abort', this.#hitWall);
+    clearTimeout(this.#wallTimer);
     this.#settle({ sent: this.#sent || this.#head !== undefined, result });
   }
 }

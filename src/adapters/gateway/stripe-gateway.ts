@@ -19,6 +19,7 @@ import {
   type InquiryJudgement,
 } from './stripe-inquiry.ts';
 import { isCancelled, judge } from './stripe-outcome.ts';
+import { wallIn, type Wall } from './wall.ts';
 
 export const STRIPE_BASE_URL = 'https://api.stripe.com';
 
@@ -56,7 +57,7 @@ export function createStripeGateway(options: StripeGatewayOptions): StripeGatewa
     const { idempotencyKey } = request;
     const order = inGatewayUnits(request.order, STRIPE_AMOUNTS);
     if (order === undefined) return AMOUNT_NOT_EXPRESSIBLE;
-    const wall = AbortSignal.timeout(wallMs);
+    const wall = wallIn(wallMs);
     const first = await ask(order, idempotencyKey, wall);
     const judgement =
       first.kind === 'resend' ? afterResend(await ask(order, idempotencyKey, wall), first.otherwise) : first;
@@ -65,7 +66,7 @@ export function createStripeGateway(options: StripeGatewayOptions): StripeGatewa
     return outcome;
   }
 
-  async function ask(order: Order, idempotencyKey: string, wall: AbortSignal): Promise<Judgement> {
+  async function ask(order: Order, idempotencyKey: string, wall: Wall): Promise<Judgement> {
     const exchange = await post(authorizationRequest(order, idempotencyKey, apiKey), wall);
     return judge(exchange, order.terms, nowMs());
   }
@@ -74,7 +75,7 @@ export function createStripeGateway(options: StripeGatewayOptions): StripeGatewa
     judgement: Judgement,
     { orderId }: { readonly orderId: string },
     idempotencyKey: string,
-    wall: AbortSignal,
+    wall: Wall,
   ): Promise<AuthorizationOutcome> {
     if (judgement.kind === 'settled') return judgement.outcome;
     if (judgement.kind === 'resend') return judgement.otherwise;
@@ -84,7 +85,7 @@ export function createStripeGateway(options: StripeGatewayOptions): StripeGatewa
     return cancelled ? confirmed : otherwise;
   }
 
-  async function cancel(reference: string, key: string, wall: AbortSignal): Promise<boolean> {
+  async function cancel(reference: string, key: string, wall: Wall): Promise<boolean> {
     return isCancelled(await post(cancelRequest(reference, key, apiKey), wall), reference);
   }
 
@@ -92,13 +93,13 @@ export function createStripeGateway(options: StripeGatewayOptions): StripeGatewa
     const terms = termsInGatewayUnits(asked.terms, STRIPE_AMOUNTS);
     if (terms === undefined) return NEVER_SENT;
     const request = { ...asked, terms };
-    const wall = AbortSignal.timeout(wallMs);
+    const wall = wallIn(wallMs);
     const judgement = await find(request, wall);
     if (!('otherwise' in judgement) && judgement.kind !== 'settled') return judgement;
     return asInquiryOutcome(await settle(judgement, request.terms, request.idempotencyKey, wall));
   }
 
-  async function find(request: LookupRequest, wall: AbortSignal): Promise<InquiryJudgement> {
+  async function find(request: LookupRequest, wall: Wall): Promise<InquiryJudgement> {
     const { terms, idempotencyKey, reference } = request;
     if (reference !== undefined) {
       return judgeRetrieved(await get(retrieveRequest(reference, apiKey), wall), terms, nowMs());
@@ -108,16 +109,16 @@ export function createStripeGateway(options: StripeGatewayOptions): StripeGatewa
   }
 
   async function voidHold({ reference, idempotencyKey }: VoidRequest): Promise<VoidOutcome> {
-    const wall = AbortSignal.timeout(wallMs);
+    const wall = wallIn(wallMs);
     if (await cancel(reference, idempotencyKey, wall)) return { kind: 'voided' };
     return judgeVoid(await get(retrieveRequest(reference, apiKey), wall), reference, nowMs());
   }
 
-  function post(request: PostRequest, wall: AbortSignal): Promise<Exchange> {
+  function post(request: PostRequest, wall: Wall): Promise<Exchange> {
     return http.post({ ...request, path: pathPrefix + request.path }, wall);
   }
 
-  function get(request: GetRequest, wall: AbortSignal): Promise<Exchange> {
+  function get(request: GetRequest, wall: Wall): Promise<Exchange> {
     return http.get({ ...request, path: pathPrefix + request.path }, wall);
   }
 

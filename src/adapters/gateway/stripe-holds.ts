@@ -11,6 +11,7 @@ import { retryAfterMs } from './retry-after.ts';
 import { STRIPE_AMOUNTS } from './stripe-amounts.ts';
 import { readIntentPage, type IntentAnswer } from './stripe-answer.ts';
 import { listRequest } from './stripe-dialect.ts';
+import { wallIn } from './wall.ts';
 
 const STRIPE_BASE_URL = 'https://api.stripe.com';
 
@@ -37,7 +38,7 @@ export function createStripeHolds(options: StripeHoldsOptions): GatewayHolds & {
     for (let tries = 0; ; tries += 1) {
       const exchange = await http.get(
         { ...request, path: pathPrefix + request.path },
-        AbortSignal.timeout(wallMs),
+        wallIn(wallMs),
       );
       const page = pageOf(exchange);
       if (page !== undefined) return page;
