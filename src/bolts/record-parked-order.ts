@@ -128,6 +128,12 @@ function identified(admission: Admission): Pick<ParkedOrderRecord, 'customerId' 
   }
 }
 
-function ofTerms({ customerId, cardLast4 }: { readonly customerId: string; readonly cardLast4?: string }) {
+function ofTerms({
+  customerId,
+  cardLast4,
+}: {
+  readonly customerId: string;
+  readonly cardLast4?: string | undefined;
+}) {
   return { customerId, cardLast4 };
 }

@@ -66,22 +66,15 @@ type KnownOrder = Omit<SealedOrder, 'card'>;
 
 function termsOf(known: KnownOrder, identity: MeansIdentity, rules: AdmissionRules): OrderTerms {
   const { orderId, customerId, amountMinor, currency } = known;
-  const money = { amountMinor, currency };
+  const card = identity.kind === 'card' ? identity : undefined;
   return {
     orderId,
     customerId,
-    ...money,
-    fingerprint: fingerprintOf(rules.fingerprintKey, money, customerId, identity),
-    ...cardForPeople(identity),
-  };
-}
-
-function cardForPeople(identity: MeansIdentity): Pick<OrderTerms, 'cardBrand' | 'cardLast4'> {
-  if (identity.kind === 'token') return {};
-  const { brand, last4 } = identity;
-  return {
-    ...(brand !== undefined && { cardBrand: brand }),
-    ...(last4 !== undefined && { cardLast4: last4 }),
+    amountMinor,
+    currency,
+    fingerprint: fingerprintOf(rules.fingerprintKey, known, customerId, identity),
+    cardBrand: card?.brand,
+    cardLast4: card?.last4,
   };
 }
 

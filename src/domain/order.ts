@@ -16,8 +16,8 @@ export interface OrderTerms extends Money {
   /** Keyed fingerprint of card, amount, currency and customer, without the CVV. Two copies of an order agree in it. */
   readonly fingerprint: string;
   /** For people: brand and last four digits, where they are known. */
-  readonly cardBrand?: string;
-  readonly cardLast4?: string;
+  readonly cardBrand?: string | undefined;
+  readonly cardLast4?: string | undefined;
 }
 
 export type PaymentMeans =

@@ -258,5 +258,5 @@ function textOf(value: unknown): string | null {
 }
 
 function msOf(time: unknown): number | null {
-  return typeof time === 'string' ? Date.parse(time) : null;
+  return typeof time === 'number' ? time : null;
 }

@@ -19,6 +19,7 @@ import type { SoftDeclineRetry } from '../../domain/soft-declines.ts';
 import type { AppliedFact } from '../../ports/order-book.ts';
 import type { Queryable } from './connection.ts';
 import {
+  asTime,
   FACT_ROW_COLUMNS,
   factRow,
   leavesTrace,
@@ -60,7 +61,16 @@ export async function commitTogether(
   const decided = facts.map((each): DecidedFact | AppliedFact => {
     const before = orders.get(each.orderId);
     if (carriedOut.has(each.orderId)) return repeated(before);
-    return { ...each, before, decision: decide(before, each.fact, context), worker: terms.worker };
+    const { orderId, fact, remark, command } = each;
+    return {
+      orderId,
+      fact,
+      remark,
+      command,
+      before,
+      decision: decide(before, fact, context),
+      worker: terms.worker,
+    };
   });
 
   const news = decided.filter((each) => 'decision' in each);
@@ -154,8 +164,8 @@ const WRITE = {
         retry_until, version)
       select
         order_id, customer_id, status, status_reason, amount_minor, currency, fingerprint, card_brand, card_last4,
-        gateway_reference, authorization_expires_at, generation, attempts, decided_at, notified_at, retry_at,
-        retry_until, version
+        gateway_reference, ${asTime('authorization_expires_at')}, generation, attempts, ${asTime('decided_at')},
+        ${asTime('notified_at')}, ${asTime('retry_at')}, ${asTime('retry_until')}, version
       from fact where changed order by order_id collate "C"
       on conflict (order_id) do update set
         status = excluded.status, status_reason = excluded.status_reason,
@@ -173,9 +183,9 @@ const WRITE = {
         maybe_sent, state, decline_class, inquiries, resolve_due_at, void_reference, void_state, void_tries,
         last_outcome, detail)
       select
-        order_id, generation, idempotency_key, attempt_reference, claim, owner, lease_until, key_used_since,
-        maybe_sent, state, decline_class, inquiries, resolve_due_at, void_reference, void_state, void_tries,
-        outcome, detail
+        order_id, generation, idempotency_key, attempt_reference, claim, owner, ${asTime('lease_until')},
+        ${asTime('key_used_since')}, maybe_sent, state, decline_class, inquiries, ${asTime('resolve_due_at')},
+        void_reference, void_state, void_tries, outcome, detail
       from fact where attempt_changed and (not changed or order_id in (select order_id from taken))
       on conflict (order_id, generation) do update set
         gateway_reference = coalesce(excluded.gateway_reference, a.gateway_reference), claim = excluded.claim,

@@ -5,10 +5,16 @@ import type { DecisionContext } from './decision.ts';
 import { announcementDueMs } from './schedule.ts';
 import type { Attempt, StoredOrder } from './stored-order.ts';
 
-/** A new order; version 0 says that it is not stored yet. */
+/** A new order; version 0 says that it is not stored yet. Field by field: spreading first costs as much as a hash. */
 export function admitted(terms: OrderTerms): StoredOrder {
   return {
-    ...terms,
+    orderId: terms.orderId,
+    customerId: terms.customerId,
+    amountMinor: terms.amountMinor,
+    currency: terms.currency,
+    fingerprint: terms.fingerprint,
+    cardBrand: terms.cardBrand,
+    cardLast4: terms.cardLast4,
     status: 'received',
     statusReason: undefined,
     generation: 1,
