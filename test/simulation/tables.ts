@@ -55,7 +55,6 @@ export class Tables {
   readonly edges = new Map<string, number>();
   /** Told of each attempt that is written over. */
   onAttempt: (before: AttemptRow, after: AttemptRow) => void = () => undefined;
-  readonly #joined = new Map<string, object>();
   readonly #ofReference = new Map<string, string>();
 
   attemptOf(orderId: string): AttemptRow | undefined {
@@ -65,15 +64,9 @@ export class Tables {
 
   /** As the read statement joins it. */
   read(orderId: string, nowMs: number): object {
-    let joined = this.#joined.get(orderId);
-    if (joined === undefined) {
-      const order = this.orders.get(orderId);
-      if (order === undefined) return { order_id: orderId, now_ms: nowMs, version: null };
-      const attempt = this.attempts.get(`${orderId} ${order.generation}`) ?? WITHOUT_ATTEMPT;
-      joined = { ...attempt, ...order };
-      this.#joined.set(orderId, joined);
-    }
-    return { ...joined, now_ms: nowMs };
+    const order = this.orders.get(orderId);
+    if (order === undefined) return { order_id: orderId, now_ms: nowMs, version: null };
+    return joinedRow(order, this.attempts.get(`${orderId} ${order.generation}`), nowMs);
   }
 
   /** One statement: all of it, or nothing. Gives the orders that were of the version that was decided upon. */
@@ -192,7 +185,6 @@ export class Tables {
     if (typeof fact['gateway_reference'] === 'string')
       this.#ofReference.set(fact['gateway_reference'], fact.order_id);
     this.orders.set(fact.order_id, row);
-    this.#joined.delete(fact.order_id);
   }
 
   #writeAttempt(fact: FactRow): void {
@@ -201,11 +193,8 @@ export class Tables {
     const after = attemptRow(fact, before);
     if (before !== undefined) this.onAttempt(before, after);
     this.attempts.set(id, after);
-    this.#joined.delete(fact.order_id);
   }
 }
-
-const WITHOUT_ATTEMPT = { idempotency_key: null };
 
 // Written out, so that all rows have one shape: an object that grows column by column is slow to read and to copy.
 function orderRow(fact: FactRow): OrderRow {
@@ -228,6 +217,43 @@ function orderRow(fact: FactRow): OrderRow {
     notified_at_ms: msOf(fact['notified_at']),
     retry_at_ms: msOf(fact['retry_at']),
     retry_until_ms: msOf(fact['retry_until']),
+  };
+}
+
+function joinedRow(order: OrderRow, attempt: AttemptRow | undefined, nowMs: number): object {
+  return {
+    order_id: order.order_id,
+    customer_id: order['customer_id'],
+    status: order.status,
+    status_reason: order.status_reason,
+    amount_minor: order.amount_minor,
+    currency: order.currency,
+    fingerprint: order['fingerprint'],
+    card_brand: order['card_brand'],
+    card_last4: order['card_last4'],
+    gateway_reference: order.gateway_reference,
+    generation: order.generation,
+    attempts: order['attempts'],
+    version: order.version,
+    authorization_expires_at_ms: order['authorization_expires_at_ms'],
+    decided_at_ms: order['decided_at_ms'],
+    notified_at_ms: order.notified_at_ms,
+    retry_at_ms: order.retry_at_ms,
+    retry_until_ms: order['retry_until_ms'],
+    idempotency_key: attempt?.idempotency_key ?? null,
+    claim: attempt?.claim ?? null,
+    owner: attempt?.owner ?? null,
+    maybe_sent: attempt?.['maybe_sent'] ?? null,
+    state: attempt?.state ?? null,
+    decline_class: attempt?.['decline_class'] ?? null,
+    inquiries: attempt?.['inquiries'] ?? null,
+    void_reference: attempt?.void_reference ?? null,
+    void_state: attempt?.void_state ?? null,
+    void_tries: attempt?.['void_tries'] ?? null,
+    lease_until_ms: attempt?.lease_until_ms ?? null,
+    key_used_since_ms: attempt?.key_used_since_ms ?? null,
+    resolve_due_at_ms: attempt?.resolve_due_at_ms ?? null,
+    now_ms: nowMs,
   };
 }
 
