@@ -83,9 +83,6 @@ function announcementOf({ order_id: orderId, status, generation }: OrderRow, run
   const events = [...run.monitor.eventsOf(orderId)];
   const expected = `order-${orderId}-${status}-${generation}`;
   if (events.length === 1 && events[0] === expected) return [];
-  // The resolver looks after attempts only: without one, an announcement that had no place to go waits for a person.
-  const isWithoutAttempt = run.database.tables.attemptOf(orderId) === undefined;
-  if (events.length === 0 && isWithoutAttempt && isParked(`m-${orderId}`, run)) return [];
   const had = events.length === 0 ? 'nothing' : events.join(', ');
   return [{ invariant: 'I11', what: `order ${orderId} is ${status}, and downstream has had ${had}` }];
 }
