@@ -3,7 +3,10 @@
  * as the read statement gives them: times in whole milliseconds, under the column's name with `_ms`.
  */
 import { RefusedByDatabase } from '../../src/adapters/postgres/database-error.ts';
+import type { AttemptRow as ReadAttempt, OrderRow as ReadOrder } from '../../src/adapters/postgres/rows.ts';
+import type { AuditedState } from '../../src/domain/audit.ts';
 import type { OrderStatus } from '../../src/domain/order-states.ts';
+import { AuditTable } from './audit-table.ts';
 
 /** A fact of the write statement's JSON array, as rows.ts makes it. */
 export type FactRow = Readonly<Record<string, string | number | boolean | null | undefined>> & {
@@ -50,11 +53,14 @@ export class Tables {
   readonly orders = new Map<string, OrderRow>();
   /** By order and generation. */
   readonly attempts = new Map<string, AttemptRow>();
+  readonly audit = new AuditTable();
   readonly alarms: string[] = [];
   /** `received -> authorizing`, ...: how often each was taken. */
   readonly edges = new Map<string, number>();
   /** Told of each attempt that is written over. */
   onAttempt: (before: AttemptRow, after: AttemptRow) => void = () => undefined;
+  /** Told of each order that is written over. */
+  onOrder: (before: OrderRow, after: OrderRow, fact: FactRow) => void = () => undefined;
   readonly #ofReference = new Map<string, string>();
 
   attemptOf(orderId: string): AttemptRow | undefined {
@@ -69,17 +75,40 @@ export class Tables {
     return joinedRow(order, this.attempts.get(`${orderId} ${order.generation}`), nowMs);
   }
 
+  /** A stored order with the attempt of its generation. */
+  joined(order: OrderRow): ReadOrder {
+    return joinedRow(order, this.attemptOf(order.order_id), 0);
+  }
+
+  earlierAttemptsOf({
+    order_id: orderId,
+    generation,
+  }: OrderRow): (ReadAttempt & { readonly generation: number })[] {
+    const earlier = Array.from({ length: generation - 1 }, (_, at) =>
+      this.attempts.get(`${orderId} ${at + 1}`),
+    );
+    return earlier.flatMap((attempt) =>
+      attempt === undefined ? [] : [attempt as unknown as ReadAttempt & AttemptRow],
+    );
+  }
+
   /** One statement: all of it, or nothing. Gives the orders that were of the version that was decided upon. */
-  write(facts: readonly FactRow[]): readonly { readonly order_id: string }[] {
+  write(facts: readonly FactRow[], nowMs: number): readonly { readonly order_id: string }[] {
     const taken = facts.filter((fact) => fact['changed'] === true && this.#isOfItsVersion(fact));
     const ids = new Set(taken.map(({ order_id: orderId }) => orderId));
     const written = facts.filter(
       (fact) => fact['attempt_changed'] === true && (fact['changed'] !== true || ids.has(fact.order_id)),
     );
+    const audited = facts.filter(
+      (fact) =>
+        typeof fact['command_id'] === 'string' && (fact['changed'] !== true || ids.has(fact.order_id)),
+    );
+    for (const fact of audited) this.audit.refuseTwice(String(fact['command_id']), String(fact['subject']));
     for (const fact of taken) this.#checkOrder(fact, written.includes(fact));
     for (const fact of written) this.#checkAttempt(fact);
     for (const fact of taken) this.#writeOrder(fact);
     for (const fact of written) this.#writeAttempt(fact);
+    for (const fact of audited) this.audit.add(auditOf(fact), nowMs);
     for (const { changed, order_id: orderId, alarm } of facts) {
       if (typeof alarm === 'string' && (changed !== true || ids.has(orderId)))
         this.alarms.push(`${orderId}: ${alarm}`);
@@ -185,6 +214,7 @@ export class Tables {
     if (typeof fact['gateway_reference'] === 'string')
       this.#ofReference.set(fact['gateway_reference'], fact.order_id);
     this.orders.set(fact.order_id, row);
+    if (before !== undefined) this.onOrder(before, row, fact);
   }
 
   #writeAttempt(fact: FactRow): void {
@@ -220,8 +250,12 @@ function orderRow(fact: FactRow): OrderRow {
   };
 }
 
-function joinedRow(order: OrderRow, attempt: AttemptRow | undefined, nowMs: number): object {
-  return {
+function joinedRow(
+  order: OrderRow,
+  attempt: AttemptRow | undefined,
+  nowMs: number,
+): ReadOrder & { readonly now_ms: number } {
+  const row = {
     order_id: order.order_id,
     customer_id: order['customer_id'],
     status: order.status,
@@ -254,6 +288,21 @@ function joinedRow(order: OrderRow, attempt: AttemptRow | undefined, nowMs: numb
     key_used_since_ms: attempt?.key_used_since_ms ?? null,
     resolve_due_at_ms: attempt?.resolve_due_at_ms ?? null,
     now_ms: nowMs,
+  };
+  return row as unknown as ReadOrder & { readonly now_ms: number };
+}
+
+function auditOf(fact: FactRow) {
+  const text = (column: string): string => String(fact[column]);
+  const state = (column: string) => fact[column] as unknown as AuditedState | undefined;
+  return {
+    commandId: text('command_id'),
+    actor: text('actor'),
+    action: text('action'),
+    reason: text('reason'),
+    subject: text('subject'),
+    before: state('audit_before'),
+    after: state('audit_after'),
   };
 }
 
