@@ -294,7 +294,10 @@ export class SimulatedGateway {
   // --- what a question comes to ------------------------------------------------------------------------------------
 
   /** As stripe-inquiry.ts reads what is found: money counts under any key, a decline only under this one. */
-  #find({ terms, idempotencyKey }: LookupRequest, fault: Fault | undefined): InquiryOutcome {
+  #find({ terms, idempotencyKey, reference }: LookupRequest, fault: Fault | undefined): InquiryOutcome {
+    // Retrieved by its id, which no index has to know first.
+    const named = this.ledger.find((one) => one.reference === reference && one.orderId === terms.orderId);
+    if (named?.voidedAtMs === undefined && named !== undefined) return asFound(named, terms);
     if (fault?.kind === 'search-lags') return NOT_FOUND;
     const indexedMs = this.#world.time.nowMs - this.#settings.searchLagMs;
     const found = this.holdsOf(terms.orderId).filter(

@@ -103,7 +103,7 @@ function placeOf({ messageId, order, amountMinor }: Published, run: RunParts): B
   if (isParked(messageId, run)) return [];
   const stored = run.database.tables.orders.get(order.orderId);
   const isItsOwn = stored !== undefined && amountMinor === BigInt(stored.amount_minor);
-  if (isItsOwn && stored.notified_at_ms !== null) return [];
+  if (isItsOwn && (stored.notified_at_ms !== null || run.monitor.wasAnnounced(order.orderId))) return [];
   const is = stored === undefined ? 'unknown' : `${stored.status}${isItsOwn ? '' : ', with other content'}`;
   return [{ invariant: 'I9', what: `${messageId} is in no queue, and its order is ${is}` }];
 }

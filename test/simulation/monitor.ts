@@ -85,6 +85,14 @@ export class Monitor implements AmqpWatch {
     return this.#announced.get(orderId) ?? NONE;
   }
 
+  /** Before it was reopened, whatever has become of it since. */
+  wasAnnounced(orderId: string): boolean {
+    const { generation = 0 } = this.#database.tables.orders.get(orderId) ?? {};
+    return [...Array(generation).keys()].some(
+      (each) => this.#reopened.get(`${orderId} ${each}`)?.wasAnnounced,
+    );
+  }
+
   delivered(process: SimulatedProcess, message: BrokerMessage): void {
     this.#of(process).deliveredAt.set(message, this.#world.time.nowMs);
   }
@@ -123,7 +131,8 @@ export class Monitor implements AmqpWatch {
     const order = this.#database.tables.orders.get(orderId);
     if (order === undefined) return;
     const { status, generation, notified_at_ms: notifiedAtMs } = order;
-    if (status === 'ready-to-ship' || status === 'denied') this.#of(process).decided.add(`${orderId} ${generation}`);
+    if (status === 'ready-to-ship' || status === 'denied')
+      this.#of(process).decided.add(`${orderId} ${generation}`);
     if (notifiedAtMs !== null && !this.eventsOf(orderId).has(`order-${orderId}-${status}-${generation}`)) {
       this.#world.violated('I10', `order ${orderId} is marked as announced, and downstream never had it`);
     }

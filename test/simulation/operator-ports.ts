@@ -139,6 +139,9 @@ function replayBatches(run: RunParts, process: SimulatedProcess): ReplayBatches 
       database.replayHolds.set(number, process);
       return true;
     };
+    process.onKill(() => {
+      run.time.quietlyAfter(1, letGo);
+    });
     const isTaken = await ask(`hold ${number}`, take, letGo);
     return isTaken ? { release: () => Promise.resolve(letGo()) } : undefined;
   };

@@ -38,7 +38,7 @@ export interface AttemptRow {
   readonly state: 'open' | 'approved' | 'declined' | 'review';
   readonly lease_until_ms: number | null;
   readonly key_used_since_ms: number | null;
-  readonly resolve_due_at_ms: number | null;
+  resolve_due_at_ms: number | null;
   readonly void_state: 'due' | 'confirmed' | 'refused' | null;
   readonly void_reference: string | null;
   readonly gateway_reference: string | null;
@@ -127,6 +127,8 @@ export class Tables {
     due.sort((one, other) => Number(one.resolve_due_at_ms) - Number(other.resolve_due_at_ms));
     return due.slice(0, most).map((attempt) => {
       attempt.takenUntilMs = nowMs + holdMs;
+      const isOwn = attempt.generation === this.orders.get(attempt.order_id)?.generation;
+      if (!isOwn && attempt.void_state !== 'due') attempt.resolve_due_at_ms = null;
       return { order_id: attempt.order_id };
     });
   }
