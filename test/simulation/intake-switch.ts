@@ -4,6 +4,7 @@ import type { AuditTable } from './audit-table.ts';
 /** The operators' switch for the intake of all workers. They hear of it at once: how is not simulated. */
 export class IntakeSwitch {
   #isPaused = false;
+  #pausedSinceMs: number | undefined;
   readonly #audit: AuditTable;
   readonly #nowMs: () => number;
   readonly #listeners = new Set<() => void>();
@@ -15,6 +16,11 @@ export class IntakeSwitch {
 
   get isPaused(): boolean {
     return this.#isPaused;
+  }
+
+  /** Milliseconds; 0 while it is not. */
+  get pausedForMs(): number {
+    return this.#pausedSinceMs === undefined ? 0 : this.#nowMs() - this.#pausedSinceMs;
   }
 
   pause(commandId: string): void {
@@ -53,6 +59,7 @@ export class IntakeSwitch {
     const command = { commandId, actor: 'operator', action, reason: 'simulated' };
     this.#audit.add({ ...command, subject: 'intake', ...states }, this.#nowMs());
     this.#isPaused = isPaused;
+    this.#pausedSinceMs = isPaused ? this.#nowMs() : undefined;
     for (const listener of this.#listeners) listener();
   }
 }

@@ -8,6 +8,7 @@ import type { BrokerMessage, SimulatedBroker } from './broker.ts';
 import type { SimulatedDatabase } from './database.ts';
 import type { CallSite } from './faults.ts';
 import type { SimulatedGateway } from './gateway.ts';
+import type { IntakeSwitch } from './intake-switch.ts';
 import type { SimulatedProcess } from './machine.ts';
 import type { World } from './network.ts';
 import type { AttemptRow, FactRow, OrderRow } from './tables.ts';
@@ -25,6 +26,7 @@ export class Monitor implements AmqpWatch {
   readonly #world: World;
   readonly #database: SimulatedDatabase;
   readonly #gateway: SimulatedGateway;
+  readonly #intake: IntakeSwitch;
   readonly #keyWindowMs: number;
   readonly #keyUsedForMs: number;
   readonly #knowledge = new Map<SimulatedProcess, Knowledge>();
@@ -47,6 +49,7 @@ export class Monitor implements AmqpWatch {
       readonly database: SimulatedDatabase;
       readonly broker: SimulatedBroker;
       readonly gateway: SimulatedGateway;
+      readonly intake: IntakeSwitch;
       readonly keyWindowMs: number;
       readonly keyUsedForMs: number;
     },
@@ -54,6 +57,7 @@ export class Monitor implements AmqpWatch {
     this.#world = world;
     this.#database = parts.database;
     this.#gateway = parts.gateway;
+    this.#intake = parts.intake;
     this.#keyWindowMs = parts.keyWindowMs;
     this.#keyUsedForMs = parts.keyUsedForMs;
     parts.database.onSeen = (process, orderId) => {
@@ -183,6 +187,9 @@ export class Monitor implements AmqpWatch {
     if (this.#of(process).decided.has(`${orderId} ${generation}`)) {
       this.#world.violated('I6', `order ${orderId} is sent by ${process.name}, which knows it as decided`);
     }
+    if (this.#intake.pausedForMs > PAUSED_MS && !process.wasStopped) {
+      this.#world.violated('pause', `order ${orderId} is sent ${PAUSED_MS} ms after the intake was paused`);
+    }
     const ageMs = this.#ageOf(idempotencyKey);
     if (ageMs > this.#keyUsedForMs) {
       this.#world.violated('I7', `order ${orderId} is sent under a key of ${Math.round(ageMs / 1000)} s`);
@@ -205,6 +212,11 @@ export class Monitor implements AmqpWatch {
   #changes(before: OrderRow, after: OrderRow, row: FactRow): void {
     const { generation, notified_at_ms: notifiedAtMs, order_id: orderId, status } = before;
     if ((status !== 'ready-to-ship' && status !== 'denied') || status === after.status) return;
+    if (row.fact === 'reopened' && row['action'] !== 'orders reopen')
+      this.#world.violated(
+        'I17',
+        `${String(row['action'])} opens order ${orderId} again, which was ${status}`,
+      );
     if (row.fact !== 'reopened') this.#world.violated('I5', `order ${orderId} was ${status}: ${row.fact}`);
     const wasAnnounced = notifiedAtMs !== null;
     this.#reopened.set(`${orderId} ${generation}`, { status, atMs: this.#world.time.nowMs, wasAnnounced });
@@ -242,6 +254,8 @@ export class Monitor implements AmqpWatch {
   }
 }
 
+/** Longer than a tuple tree lives. */
+const PAUSED_MS = 32_000;
 /** By how much the database's clock can be wrong after a few jumps. */
 const CLOCKS_MS = 25_000;
 

@@ -42,7 +42,7 @@ export interface OperatorOutside {
   readonly reconciliation: ReconciliationBook;
 }
 
-export type AlterOperator = (outside: OperatorOutside) => OperatorOutside;
+export type AlterOperator = (outside: OperatorOutside, run: RunParts) => OperatorOutside;
 
 const GATEWAY_WALL_MS = 8_000;
 const DATABASE_WALL_MS = 60_000;
@@ -54,7 +54,7 @@ export function operatorPorts(
   process: SimulatedProcess,
   random: RandomSource,
   log: Log,
-): { readonly outside: OperatorOutside; close(): Promise<void> } {
+): { readonly outside: OperatorOutside; readonly close: () => Promise<void> } {
   const means = { clock: process, random, log };
   const dial = dialFor(run, run.broker, process, run.monitor);
   const closing: (() => Promise<void>)[] = [];
@@ -143,7 +143,11 @@ function replayBatches(run: RunParts, process: SimulatedProcess): ReplayBatches 
       run.time.quietlyAfter(1, letGo);
     });
     const isTaken = await ask(`hold ${number}`, take, letGo);
-    return isTaken ? { release: () => Promise.resolve(letGo()) } : undefined;
+    const release = (): Promise<void> => {
+      letGo();
+      return Promise.resolve();
+    };
+    return isTaken ? { release } : undefined;
   };
   return {
     open: (batch, parkIds, command) => ask('open batch', () => parked.open(batch, parkIds, command)),

@@ -5,16 +5,16 @@
  */
 import { seededRandom, type RandomSource } from '../../src/topology/random.ts';
 import { RetriableError } from '../../src/topology/errors.ts';
-import type { Log } from '../../src/ports/log.ts';
 import type { OperatorCommand } from '../../src/domain/audit.ts';
 import { COMMANDS, type CommandKind, type CommandRun } from './commands.ts';
 import type { Fault } from './faults.ts';
 import { SimulatedProcess } from './machine.ts';
 import { operatorPorts, type AlterOperator } from './operator-ports.ts';
+import type { ProcessLogs } from './process-log.ts';
 import type { RunParts } from './run-parts.ts';
 
 export interface OperatorSurroundings {
-  readonly log: (process: SimulatedProcess) => Log;
+  readonly logs: ProcessLogs;
   readonly alter: AlterOperator;
   readonly randomSeed: number;
   /** Upstream sends a reopened order again. */
@@ -101,9 +101,9 @@ export class Operators {
     }: { readonly kind: CommandKind; readonly commandId: string; readonly nth: number },
   ): Promise<void> {
     const run = this.#run;
-    const { outside, close } = operatorPorts(run, process, random, this.#around.log(process));
+    const { outside, close } = operatorPorts(run, process, random, this.#around.logs.of(process));
     const command: CommandRun = {
-      ...this.#around.alter(outside),
+      ...this.#around.alter(outside, run),
       run,
       clock: process,
       nth,

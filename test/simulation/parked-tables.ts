@@ -269,7 +269,7 @@ export class ParkedTables {
   }
 }
 
-function shown({ members, commandId: _, ...batch }: Batch): ReplayBatch {
+function shown({ members, ...batch }: Batch): ReplayBatch {
   const counts = { waiting: 0, published: 0, closed: 0, left: 0, cancelled: 0 };
   for (const { state } of members) counts[state] += 1;
   return { ...batch, counts };

@@ -15,7 +15,8 @@ export class ProcessLogs {
     this.#world = world;
   }
 
-  of(process: SimulatedProcess): Log {
+  /** `messageTimeoutMs`: of its tuple trees. */
+  of(process: SimulatedProcess, messageTimeoutMs = 0): Log {
     const { time, trace } = this.#world;
     const say = (level: string) => (fields: LogFields, message: string) => {
       trace.note(time.nowMs, process.name, () => `${level}: ${message} ${wordsOf(fields)}`);
@@ -27,6 +28,7 @@ export class ProcessLogs {
       warn: (fields, message) => {
         say('warn')(fields, message);
         this.#warned(fields, message);
+        if (fields['reason'] === 'timeout' && !process.wasStopped) this.#timedOut(fields, messageTimeoutMs);
       },
       error: (fields, message) => {
         say('error')(fields, message);
@@ -34,6 +36,12 @@ export class ProcessLogs {
           this.#world.violated('bug', `${message}: ${wordsOf(fields)}`);
       },
     };
+  }
+
+  /** I16: within the thirtieth part of the timeout, by a clock that nobody sets. */
+  #timedOut({ ageMs }: LogFields, timeoutMs: number): void {
+    const isInTime = Number(ageMs) >= timeoutMs && Number(ageMs) <= (timeoutMs * 31) / 30 + 1;
+    if (!isInTime) this.#world.violated('I16', `a tree timed out after ${String(ageMs)} ms`);
   }
 
   #warned(fields: LogFields, message: string): void {

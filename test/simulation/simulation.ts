@@ -13,7 +13,7 @@ import { SimulatedDatabase } from './database.ts';
 import { plannedFaults, randomFaults, type Fault, type Faults } from './faults.ts';
 import { SimulatedGateway, type Fate } from './gateway.ts';
 import { endInvariants } from './invariants.ts';
-import type { SimulatedProcess } from './machine.ts';
+import { START_WALL_MS, type SimulatedProcess } from './machine.ts';
 import { Monitor } from './monitor.ts';
 import { IntakeSwitch } from './intake-switch.ts';
 import { GOES_ON_AFTER_MS, Operators } from './operators.ts';
@@ -142,11 +142,12 @@ class Run implements RunParts {
     });
     const { broker, database, gateway } = this;
     this.#upstream = new Upstream(this, broker);
-    this.intake = new IntakeSwitch(database.tables.audit, () => database.nowMs());
+    this.intake = new IntakeSwitch(database.tables.audit, () => START_WALL_MS + this.time.nowMs);
     this.monitor = new Monitor(this, {
       broker,
       database,
       gateway,
+      intake: this.intake,
       keyWindowMs: KEY_WINDOW_MS,
       keyUsedForMs: OLDEST_KEY_MS,
     });
@@ -157,13 +158,13 @@ class Run implements RunParts {
       gateway,
       intake: this.intake,
       monitor: this.monitor,
-      log: (process: SimulatedProcess) => this.#logs.of(process),
+      logs: this.#logs,
       alter: options.alter ?? ((outside: Outside) => outside),
       randomSeed: () => this.random.next32(),
     };
     this.workers = settings.map((each, at) => new SupervisedWorker(`worker${at + 1}`, each, around));
     this.operators = new Operators(this, {
-      log: around.log,
+      logs: this.#logs,
       alter: options.alterOperator ?? ((outside: OperatorOutside) => outside),
       randomSeed: seed + 0x3_0000_0000,
       publishAgain: (orderId) => {

@@ -3,7 +3,6 @@ import { buildWorker, type Outside, type Worker } from '../../src/app.ts';
 import { guardGateway } from '../../src/adapters/gateway/guard.ts';
 import type { WorkerConfig } from '../../src/config/config.ts';
 import { Secret } from '../../src/domain/card.ts';
-import type { Log } from '../../src/ports/log.ts';
 import { seededRandom } from '../../src/topology/random.ts';
 import { dialFor } from './amqp.ts';
 import type { SimulatedBroker } from './broker.ts';
@@ -13,6 +12,7 @@ import type { IntakeSwitch } from './intake-switch.ts';
 import { SimulatedProcess } from './machine.ts';
 import type { Monitor } from './monitor.ts';
 import type { World } from './network.ts';
+import type { ProcessLogs } from './process-log.ts';
 
 /** What differs between workers of one run, as between two versions or settings during a rolling update. */
 export interface WorkerSettings {
@@ -30,7 +30,7 @@ export interface WorkerSurroundings {
   readonly gateway: SimulatedGateway;
   readonly intake: IntakeSwitch;
   readonly monitor: Monitor;
-  readonly log: (process: SimulatedProcess) => Log;
+  readonly logs: ProcessLogs;
   /** Plants a bug: gives the worker something else in place of what it would have. */
   readonly alter: Alter;
   readonly randomSeed: () => number;
@@ -79,7 +79,7 @@ export class SupervisedWorker {
   }
 
   start(): void {
-    const { alter, broker, database, gateway, intake, log, monitor, randomSeed, world } = this.#around;
+    const { alter, broker, database, gateway, intake, logs, monitor, randomSeed, world } = this.#around;
     this.#starts += 1;
     const process = new SimulatedProcess(`${this.name}.${this.#starts}`, world.time);
     const { gatewayTimeoutMs: wallMs } = this.#settings;
@@ -109,8 +109,9 @@ export class SupervisedWorker {
         return guarded;
       },
     };
+    const log = logs.of(process, this.#settings.messageTimeoutMs);
     const outside = alter(own, { process, database });
-    const worker = buildWorker(configOf(this.#settings), '1.0.0', log(process), outside);
+    const worker = buildWorker(configOf(this.#settings), '1.0.0', log, outside);
     this.#running = { process, worker };
     world.trace.note(world.time.nowMs, process.name, () => 'starts');
     process.later(0, () => {
