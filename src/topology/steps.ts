@@ -12,6 +12,8 @@ export interface StepScheduler {
 
 /** Steps between two looks at the event loop: long enough to be cheap, short enough not to starve I/O. */
 const STEPS_IN_A_ROW = 256;
+/** Its callbacks run as those of queueMicrotask do, at a fraction of the cost: no async resource is made for each. */
+const settled = Promise.resolve();
 
 export class MicrotaskSteps implements StepScheduler {
   readonly #clock: Clock;
@@ -29,7 +31,7 @@ export class MicrotaskSteps implements StepScheduler {
     this.#steps.push(step);
     if (this.#scheduled) return;
     this.#scheduled = true;
-    queueMicrotask(this.#runBatch);
+    void settled.then(this.#runBatch);
   }
 
   #run(): void {

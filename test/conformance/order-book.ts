@@ -268,6 +268,19 @@ export function orderBookConformance(
       assert.equal(late.order?.status, 'authorizing');
     });
 
+    it('has the announcement of a refused order looked after once its message is parked', async () => {
+      const terms = newTerms();
+      const { orderId } = terms;
+      await book.apply(orderId, { kind: 'refuse', terms, reason: 'invalid_card_data' });
+      const { order } = await book.apply(orderId, { kind: 'parked', reason: 'replays_exhausted' });
+      assert.equal(order?.status, 'denied');
+      assert.equal(order.attempt?.state, 'declined');
+      assert.ok(order.attempt.resolveDueMs !== undefined && order.attempt.keyUsedSinceMs === undefined);
+      assert.deepEqual((await otherBook.apply(orderId, { kind: 'resend' })).order, order);
+      const marked = await book.apply(orderId, { kind: 'notified', generation: 1, status: 'denied' });
+      assert.equal(marked.order?.attempt?.resolveDueMs, undefined);
+    });
+
     it('changes nothing when the message was parked', async () => {
       const { terms, claimed } = await claim(book);
       const { order, next } = await book.apply(terms.orderId, {

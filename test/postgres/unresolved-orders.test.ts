@@ -99,6 +99,22 @@ describe('orders that are due for the resolver', { concurrency: false }, () => {
     await waitFor('the locked one', async () => (await takeAll()).includes(locked));
   });
 
+  it('forgets what was due for a generation that is over', async () => {
+    const orderId = await order(UNKNOWN);
+    const [book] = books;
+    const outcome = { kind: 'declined', reason: 'card_declined', class: 'hard', code: 'stolen' } as const;
+    await book?.apply(orderId, { kind: 'inquired', generation: 1, inquiry: 0, outcome });
+    const command = { commandId: orderId, actor: 'anna', action: 'orders reopen', reason: 'a new card' };
+    const reopened = await book?.apply(orderId, { kind: 'reopened', generation: 1 }, command);
+    assert.equal(reopened?.order?.generation, 2);
+    await waitFor('it to be taken', async () => (await takeAll()).includes(orderId));
+    const [row] = await run<{ due: string | null }>(
+      client,
+      `select resolve_due_at::text as due from cardauth.attempts where order_id = '${orderId}'`,
+    );
+    assert.equal(row?.due, null);
+  });
+
   it('is settled once, whichever of two resolvers and a replay comes first', async () => {
     const orderId = await order(UNKNOWN);
     const [one, two] = books;

@@ -6,6 +6,7 @@ import { EventEmitter } from 'node:events';
 
 import { IllegalOperationError, type ChannelModel } from 'amqplib';
 
+import type { ServerProperties } from '../../src/adapters/rabbitmq/broker-version.ts';
 import type { Dial } from '../../src/adapters/rabbitmq/connection.ts';
 import { SimulatedChannel, type AmqpWatch, type ChannelCarrier } from './amqp-channel.ts';
 import type { SimulatedBroker } from './broker.ts';
@@ -51,7 +52,7 @@ export function dialFor(
 }
 
 class SimulatedConnection extends EventEmitter implements ChannelCarrier {
-  readonly connection: { readonly serverProperties: { readonly version: string }; blocked: boolean };
+  readonly connection: { readonly serverProperties: ServerProperties; blocked: boolean };
   readonly world: World;
   readonly broker: SimulatedBroker;
   readonly process: SimulatedProcess;
@@ -83,7 +84,7 @@ class SimulatedConnection extends EventEmitter implements ChannelCarrier {
     this.watch = watch;
     this.#role = role;
     const isBlocked = role === 'publish' && broker.isBlocked;
-    this.connection = { serverProperties: { version: '3.10.8' }, blocked: isBlocked };
+    this.connection = { serverProperties: { product: 'RabbitMQ', version: '3.10.8' }, blocked: isBlocked };
     if (isBlocked) this.#held = [];
     broker.connections.add(this);
     process.onKill(() => {

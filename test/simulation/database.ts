@@ -10,7 +10,9 @@ import type pg from 'pg';
 
 import type { Driver, Queryable, Statement } from '../../src/adapters/postgres/connection.ts';
 import { RefusedByDatabase, unusable } from '../../src/adapters/postgres/database-error.ts';
+import type { ReconciliationRun } from '../../src/ports/reconciliation-book.ts';
 import { readMigrations } from '../../src/adapters/postgres/migration-files.ts';
+import { ParkedTables } from './parked-tables.ts';
 import { ForbiddenWrite, Tables, type FactRow } from './tables.ts';
 import type { CallSite, Fault } from './faults.ts';
 import { START_WALL_MS, type SimulatedProcess } from './machine.ts';
@@ -22,12 +24,18 @@ const KEEPALIVE_MS = 11_000;
 
 export class SimulatedDatabase {
   readonly tables = new Tables();
+  readonly parked = new ParkedTables(this.tables, this.tables.audit, () => this.nowMs());
   /** Worker sessions that hold their locks. */
   readonly sessions = new Set<number>();
+  /** Who works on which replay; 0: on the queue of unsealed messages. */
+  readonly replayHolds = new Map<number, SimulatedProcess>();
+  readonly reconciliations: ReconciliationRun[] = [];
   wallOffsetMs = 0;
   awayUntilMs = 0;
   /** Told of each order row that a process has read or written. */
   onSeen: (process: SimulatedProcess, orderId: string) => void = () => undefined;
+  /** Told of the facts that a process is about to write. */
+  onWrite: (process: SimulatedProcess, facts: readonly FactRow[]) => void = () => undefined;
   readonly #world: World;
   readonly #clients = new Set<SessionClient>();
   #lastWorker = 0;
@@ -48,6 +56,7 @@ export class SimulatedDatabase {
   restart(awayMs: number): void {
     this.awayUntilMs = Math.max(this.awayUntilMs, this.#world.time.nowMs + awayMs);
     for (const client of [...this.#clients]) client.end_('the server went away');
+    this.replayHolds.clear();
   }
 
   driverFor(process: SimulatedProcess): Driver {
@@ -119,9 +128,17 @@ export class SimulatedDatabase {
       case 'write orders': {
         if (fault?.kind === 'collision') throw new RefusedByDatabase('40001', undefined);
         const facts = JSON.parse(values[0] as string) as readonly FactRow[];
+        this.onWrite(process, facts);
         const taken = this.#write(facts);
         for (const { order_id: orderId } of taken) this.onSeen(process, orderId);
         return taken;
+      }
+      case 'find repeated commands': {
+        const [orderIds, commandIds] = values as readonly [readonly string[], readonly string[]];
+        const { audit } = this.tables;
+        return orderIds
+          .filter((orderId, at) => audit.has(commandIds[at] ?? '', `order:${orderId}`))
+          .map((orderId) => ({ order_id: orderId }));
       }
       case 'take unresolved orders':
         return this.tables.takeDue(values[0] as number, values[1] as number, this.nowMs());
@@ -132,7 +149,7 @@ export class SimulatedDatabase {
 
   #write(facts: readonly FactRow[]): readonly { readonly order_id: string }[] {
     try {
-      return this.tables.write(facts);
+      return this.tables.write(facts, this.nowMs());
     } catch (error) {
       if (error instanceof ForbiddenWrite) this.#world.violated('I5', error.message);
       throw error instanceof ForbiddenWrite ? new RefusedByDatabase('23514', error.message) : error;
@@ -140,7 +157,7 @@ export class SimulatedDatabase {
   }
 }
 
-const LOST: Readonly<Record<Loss, string>> = {
+export const LOST: Readonly<Record<Loss, string>> = {
   away: 'connect ECONNREFUSED',
   before: 'Connection terminated unexpectedly',
   after: 'Connection terminated unexpectedly',
@@ -149,6 +166,7 @@ const LOST: Readonly<Record<Loss, string>> = {
 
 const SITES: Readonly<Record<string, CallSite>> = {
   'read orders': 'database.read',
+  'find repeated commands': 'database.read',
   'living workers': 'database.living',
   'write orders': 'database.write',
   'take unresolved orders': 'database.take',

@@ -29,6 +29,8 @@ export const FAULTS = {
   'database.write': [...EVERY_CALL, 'no-answer', 'no-answer-after', 'collision', 'refused'],
   'database.take': [...EVERY_CALL, 'no-answer'],
   'database.probe': ['cut-before', 'no-answer', 'read-only', 'kill-before'],
+  /** Parked orders, replays and reconciliations. */
+  'database.operator': [...EVERY_CALL, 'no-answer', 'no-answer-after', 'refused'],
   'database.session': ['cut-before', 'no-answer', 'kill-before', 'kill-after'],
   'database.heartbeat': ['no-answer', 'session-lost', 'session-lost-unnoticed'],
   'gateway.authorize': [
@@ -55,6 +57,7 @@ export const FAULTS = {
   ],
   'gateway.lookup': [...EVERY_CALL, 'no-answer', 'search-lags'],
   'gateway.void': [...EVERY_CALL, 'no-answer'],
+  'gateway.list': [...EVERY_CALL, 'no-answer'],
   'broker.dial': ['refused', 'no-answer', 'kill-before'],
   'broker.call': ['cut-before', 'cut-after', 'no-answer', 'channel-error', 'late-reply', 'kill-before'],
   'broker.deliver': [
@@ -110,11 +113,24 @@ export const FAULTS = {
     'gateway-rate-limit',
     'downstream-unbound',
   ],
+  /** No faults, but commands that are run at a time like the world's. */
+  operator: [
+    'replay',
+    'replay-twice',
+    'replay-by-two',
+    'replay-killed',
+    'resolve',
+    'settle',
+    'reopen',
+    'resend',
+    'reconcile',
+    'pause',
+  ],
 } as const;
 
 export type Site = keyof typeof FAULTS;
 export type FaultKind = (typeof FAULTS)[Site][number];
-export type CallSite = Exclude<Site, 'world' | 'upstream'>;
+export type CallSite = Exclude<Site, 'world' | 'upstream' | 'operator'>;
 
 export interface Fault {
   readonly site: Site;
@@ -130,9 +146,9 @@ export interface Fault {
 /** Decides what goes wrong, counts calls, and keeps what went wrong as a plan that does the same again. */
 export interface Faults {
   /** To be asked once for every call. */
-  at(site: Exclude<Site, 'world'>): Fault | undefined;
-  /** The world's. */
-  readonly ofTheWorld: readonly Fault[];
+  at(site: CallSite | 'upstream'): Fault | undefined;
+  /** The world's, and what operators do. */
+  readonly timed: readonly Fault[];
   /** From now on nothing goes wrong any more. */
   heal(): void;
   /** Everything that struck, the world's included. */
@@ -145,7 +161,7 @@ export interface Faults {
 export function plannedFaults(plan: readonly Fault[]): Faults {
   const planned = new Map(plan.map((fault) => [`${fault.site} ${fault.nth}`, fault]));
   return counting(
-    plan.filter(({ site }) => site === 'world'),
+    plan.filter(({ site }) => site === 'world' || site === 'operator'),
     (site, nth) => planned.get(`${site} ${nth}`),
   );
 }
@@ -165,11 +181,24 @@ export function randomFaults(random: RandomSource, faultyForMs: number): Faults 
     const atMs = Math.floor(nextFraction(random) * faultyForMs);
     return { site: 'world', nth: nextBelow(random, 8), kind, ms: spanOf(kind, random), atMs };
   });
-  return counting(ofTheWorld, (site, nth) => {
+  return counting([...ofTheWorld, ...commands(random, faultyForMs)], (site, nth) => {
     const { rate = 0, kinds = [] } = rates.get(site) ?? {};
     if (rate === 0 || nextFraction(random) >= rate) return undefined;
     const kind = oneOf(kinds, random);
     return { site, nth, kind, ms: spanOf(kind, random) };
+  });
+}
+
+/** Some commands come when everything works again. */
+const LATER_MS = 20_000;
+
+/** In half of the runs; anywhere in the time of faults, and a little after it. */
+function commands(random: RandomSource, faultyForMs: number): Fault[] {
+  const count = nextFraction(random) < 0.5 ? 0 : 1 + nextBelow(random, 4);
+  return Array.from({ length: count }, (): Fault => {
+    const kind = oneOf(FAULTS.operator, random);
+    const atMs = Math.floor(nextFraction(random) * (faultyForMs + LATER_MS));
+    return { site: 'operator', nth: nextBelow(random, 8), kind, ms: spanOf(kind, random), atMs };
   });
 }
 
@@ -179,11 +208,13 @@ const RATES: Readonly<Record<Site, number>> = {
   'database.write': 0.04,
   'database.take': 0.02,
   'database.probe': 0.05,
+  'database.operator': 0.03,
   'database.session': 0.05,
   'database.heartbeat': 0.01,
   'gateway.authorize': 0.3,
   'gateway.lookup': 0.2,
   'gateway.void': 0.2,
+  'gateway.list': 0.1,
   'broker.dial': 0.1,
   'broker.call': 0.004,
   'broker.deliver': 0.03,
@@ -193,6 +224,7 @@ const RATES: Readonly<Record<Site, number>> = {
   'broker.park': 0.08,
   upstream: 0.15,
   world: 0,
+  operator: 0,
 };
 
 /** How long what takes long takes: mostly seconds, sometimes longer than a lease. */
@@ -214,15 +246,12 @@ export function oneOf<T>(things: readonly T[], random: RandomSource): T {
   return things[nextBelow(random, things.length)] as T;
 }
 
-function counting(
-  ofTheWorld: readonly Fault[],
-  decide: (site: Site, nth: number) => Fault | undefined,
-): Faults {
+function counting(timed: readonly Fault[], decide: (site: Site, nth: number) => Fault | undefined): Faults {
   const calls = new Map<Site, number>();
-  const struck: Fault[] = [...ofTheWorld];
+  const struck: Fault[] = [...timed];
   let isHealed = false;
   return {
-    ofTheWorld,
+    timed,
     struck,
     calls,
     at(site) {

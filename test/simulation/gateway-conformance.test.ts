@@ -42,7 +42,7 @@ function open(wallMs: number): Promise<GatewayUnderTest> {
       Promise.resolve(
         simulated
           .holdsOf(orderId)
-          .filter(({ isVoided }) => !isVoided)
+          .filter(({ voidedAtMs }) => voidedAtMs === undefined)
           .map(({ reference, amountMinor, currency }) => ({
             reference,
             amountMinor: Number(amountMinor),
@@ -66,7 +66,7 @@ function oneAtATime(arranged: SimulatedFault[]): Faults {
       const kind = fault && kindOf(fault);
       return kind && { site, nth: 1, kind, ms: SPANS_MS[kind] ?? 0 };
     },
-    ofTheWorld: [],
+    timed: [],
     heal: () => undefined,
     struck: [],
     calls: new Map(),

@@ -26,7 +26,8 @@ export interface Hold {
   readonly currency: string;
   readonly isPartial: boolean;
   readonly atMs: number;
-  isVoided: boolean;
+  /** When it was given back, milliseconds since the start. */
+  voidedAtMs: number | undefined;
 }
 
 export type Fate =
@@ -114,7 +115,7 @@ export class SimulatedGateway {
       },
       wallMs,
       takesMs: decidingMs,
-      isAway: () => this.#isAway,
+      isAway: () => this.isAway,
       special: (fault, settle) => {
         if (fault.kind !== 'not-sent') return false;
         settle(() => NOT_SENT);
@@ -131,7 +132,7 @@ export class SimulatedGateway {
       effect: (fault) => this.#find(request, fault),
       lost: () => ({ kind: 'unanswered', detail: 'no answer came' }),
       wallMs,
-      isAway: () => this.#isAway,
+      isAway: () => this.isAway,
     });
   }
 
@@ -143,16 +144,16 @@ export class SimulatedGateway {
       effect: () => {
         const hold = this.ledger.find((one) => one.reference === reference);
         if (hold === undefined) return { kind: 'refused', detail: 'the gateway does not know it' };
-        hold.isVoided = true;
+        hold.voidedAtMs ??= this.#world.time.nowMs;
         return { kind: 'voided' };
       },
       lost: () => ({ kind: 'unanswered', detail: 'no answer came' }),
       wallMs,
-      isAway: () => this.#isAway,
+      isAway: () => this.isAway,
     });
   }
 
-  get #isAway(): boolean {
+  get isAway(): boolean {
     return this.#world.time.nowMs < this.awayUntilMs;
   }
 
@@ -219,7 +220,10 @@ export class SimulatedGateway {
       case 'partial':
         return contradicted(
           'partial_approval',
-          this.#hold(order, key, { isPartial: true, isVoided: fault.ms % 2 === 0 }),
+          this.#hold(order, key, {
+            isPartial: true,
+            voidedAtMs: fault.ms % 2 === 0 ? this.#world.time.nowMs : undefined,
+          }),
         );
       case 'pending':
         this.#world.time.quietlyAfter(fault.ms, () => {
@@ -252,7 +256,7 @@ export class SimulatedGateway {
   #hold(
     order: Order,
     key: string,
-    wrong: Partial<Pick<Hold, 'amountMinor' | 'currency' | 'isPartial' | 'isVoided'>> = {},
+    wrong: Partial<Pick<Hold, 'amountMinor' | 'currency' | 'isPartial' | 'voidedAtMs'>> = {},
   ): Approved {
     const { amountMinor, currency, orderId } = order.terms;
     const { nowMs } = this.#world.time;
@@ -265,7 +269,7 @@ export class SimulatedGateway {
       amountMinor,
       currency,
       isPartial: false,
-      isVoided: false,
+      voidedAtMs: undefined,
     };
     this.ledger.push({ ...hold, ...wrong, atMs: nowMs });
     this.#world.trace.note(
@@ -290,10 +294,15 @@ export class SimulatedGateway {
   // --- what a question comes to ------------------------------------------------------------------------------------
 
   /** As stripe-inquiry.ts reads what is found: money counts under any key, a decline only under this one. */
-  #find({ terms, idempotencyKey }: LookupRequest, fault: Fault | undefined): InquiryOutcome {
+  #find({ terms, idempotencyKey, reference }: LookupRequest, fault: Fault | undefined): InquiryOutcome {
+    // Retrieved by its id, which no index has to know first.
+    const named = this.ledger.find((one) => one.reference === reference && one.orderId === terms.orderId);
+    if (named?.voidedAtMs === undefined && named !== undefined) return asFound(named, terms);
     if (fault?.kind === 'search-lags') return NOT_FOUND;
     const indexedMs = this.#world.time.nowMs - this.#settings.searchLagMs;
-    const found = this.holdsOf(terms.orderId).filter(({ atMs, isVoided }) => !isVoided && atMs <= indexedMs);
+    const found = this.holdsOf(terms.orderId).filter(
+      ({ atMs, voidedAtMs }) => voidedAtMs === undefined && atMs <= indexedMs,
+    );
     const [hold, second] = found;
     if (hold !== undefined && second !== undefined) return contradicted('several_approvals', hold);
     if (hold !== undefined) return asFound(hold, terms);

@@ -1,8 +1,10 @@
 /** The invariants (reliability design, section 1) that are judged at the end, when everything is quiet. */
 import type { Hold } from './gateway.ts';
 import { orderIdOf } from './monitor.ts';
-import type { Published, RunParts } from './run-parts.ts';
+import { operatorInvariants } from './operator-invariants.ts';
+import type { RunParts } from './run-parts.ts';
 import type { OrderRow } from './tables.ts';
+import type { Published } from './upstream.ts';
 
 export interface Broken {
   readonly invariant: string;
@@ -18,6 +20,7 @@ export function endInvariants(run: RunParts): Broken[] {
     ...run.published.flatMap((message) => placeOf(message, run)),
     ...leftovers(run),
     ...tooManyDeliveries(run),
+    ...operatorInvariants(run),
   ];
 }
 
@@ -26,8 +29,8 @@ function moneyOf(order: OrderRow, run: RunParts): Broken[] {
   const { order_id: orderId, status, gateway_reference: reference } = order;
   const broken: Broken[] = [];
   const holds = run.gateway.holdsOf(orderId);
-  const live = holds.filter(({ isVoided }) => !isVoided);
-  if (holds.length > 1)
+  const live = holds.filter(({ voidedAtMs }) => voidedAtMs === undefined);
+  if (holds.some((hold, at) => at > 0 && !mayFollow(hold, holds[at - 1], order, run)))
     broken.push({ invariant: 'I1', what: `order ${orderId} was charged ${holds.length} times` });
   if (
     status === 'ready-to-ship' &&
@@ -51,6 +54,13 @@ function moneyOf(order: OrderRow, run: RunParts): Broken[] {
     broken.push({ invariant: 'I2', what: `the partial approval of order ${orderId} was not given back` });
   }
   return broken;
+}
+
+/** Once more only after the hold before was given back, and an operator has reopened the order. */
+function mayFollow(hold: Hold, before: Hold | undefined, order: OrderRow, run: RunParts): boolean {
+  const isGivenBack = before?.voidedAtMs !== undefined && before.voidedAtMs <= hold.atMs;
+  const reopened = run.database.tables.audit.of(`order:${order.order_id}`);
+  return isGivenBack && reopened.some(({ action }) => action === 'orders reopen');
 }
 
 function fits(hold: Hold, order: OrderRow, reference: string | null): boolean {
@@ -82,10 +92,8 @@ function announcementOf({ order_id: orderId, status, generation }: OrderRow, run
   if (status !== 'ready-to-ship' && status !== 'denied') return [];
   const events = [...run.monitor.eventsOf(orderId)];
   const expected = `order-${orderId}-${status}-${generation}`;
-  if (events.length === 1 && events[0] === expected) return [];
-  // The resolver looks after attempts only: without one, an announcement that had no place to go waits for a person.
-  const isWithoutAttempt = run.database.tables.attemptOf(orderId) === undefined;
-  if (events.length === 0 && isWithoutAttempt && isParked(`m-${orderId}`, run)) return [];
+  // Those of earlier generations were judged when they came.
+  if (events.includes(expected)) return [];
   const had = events.length === 0 ? 'nothing' : events.join(', ');
   return [{ invariant: 'I11', what: `order ${orderId} is ${status}, and downstream has had ${had}` }];
 }
@@ -95,12 +103,13 @@ function placeOf({ messageId, order, amountMinor }: Published, run: RunParts): B
   if (isParked(messageId, run)) return [];
   const stored = run.database.tables.orders.get(order.orderId);
   const isItsOwn = stored !== undefined && amountMinor === BigInt(stored.amount_minor);
-  if (isItsOwn && stored.notified_at_ms !== null) return [];
+  if (isItsOwn && (stored.notified_at_ms !== null || run.monitor.wasAnnounced(order.orderId))) return [];
   const is = stored === undefined ? 'unknown' : `${stored.status}${isItsOwn ? '' : ', with other content'}`;
   return [{ invariant: 'I9', what: `${messageId} is in no queue, and its order is ${is}` }];
 }
 
 function isParked(messageId: string, run: RunParts): boolean {
+  if (run.database.parked.rows.length > 0) return run.database.parked.isParked(messageId);
   return run.broker.parked.some(({ properties }) => properties.messageId === messageId);
 }
 
@@ -123,7 +132,7 @@ function leftovers(run: RunParts): Broken[] {
 /** I13: what a fault makes come again is bounded by the faults. */
 function tooManyDeliveries(run: RunParts): Broken[] {
   const starts = run.workers.reduce((sum, worker) => sum + worker.starts, 0);
-  const most = 12 + 2 * run.faults.struck.length + 2 * starts;
+  const most = 12 + 2 * run.faults.struck.length + 2 * starts + 8 * run.operators.starts;
   return [...run.monitor.deliveries]
     .filter(([, deliveries]) => deliveries > most)
     .map(([messageId, deliveries]) => ({

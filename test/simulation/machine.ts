@@ -11,6 +11,8 @@ export const START_WALL_MS = Date.UTC(2026, 0, 1);
  */
 export class SimulatedProcess implements Clock {
   readonly name: string;
+  /** A command of an operator, not a worker. */
+  readonly isOperator: boolean;
   wallOffsetMs = 0;
   /** Timers that were set and have neither fired nor been cancelled. */
   timers = 0;
@@ -21,8 +23,9 @@ export class SimulatedProcess implements Clock {
   #waiting: (() => void)[] | undefined;
   #isAlive = true;
 
-  constructor(name: string, time: SimulatedTime) {
+  constructor(name: string, time: SimulatedTime, isOperator = false) {
     this.name = name;
+    this.isOperator = isOperator;
     this.#time = time;
   }
 

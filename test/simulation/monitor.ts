@@ -8,13 +8,14 @@ import type { BrokerMessage, SimulatedBroker } from './broker.ts';
 import type { SimulatedDatabase } from './database.ts';
 import type { CallSite } from './faults.ts';
 import type { SimulatedGateway } from './gateway.ts';
+import type { IntakeSwitch } from './intake-switch.ts';
 import type { SimulatedProcess } from './machine.ts';
 import type { World } from './network.ts';
-import type { AttemptRow } from './tables.ts';
+import type { AttemptRow, FactRow, OrderRow } from './tables.ts';
 
 /** What one process has been told. */
 interface Knowledge {
-  /** Orders that it has read, or written, as decided. */
+  /** Orders and generations that it has read, or written, as decided. */
   readonly decided: Set<string>;
   /** Message ids of copies that it knows to be safe, and since when. */
   readonly copied: Map<string, number>;
@@ -25,11 +26,19 @@ export class Monitor implements AmqpWatch {
   readonly #world: World;
   readonly #database: SimulatedDatabase;
   readonly #gateway: SimulatedGateway;
+  readonly #intake: IntakeSwitch;
   readonly #keyWindowMs: number;
   readonly #keyUsedForMs: number;
   readonly #knowledge = new Map<SimulatedProcess, Knowledge>();
   readonly #keys = new Map<string, Set<string>>();
   readonly #announced = new Map<string, Set<string>>();
+  /** Told of each message that comes into the parking lot. */
+  onParked: (message: BrokerMessage) => void = () => undefined;
+  /** By order and generation: how it was decided before it was reopened. */
+  readonly #reopened = new Map<
+    string,
+    { readonly status: string; readonly atMs: number; readonly wasAnnounced: boolean }
+  >();
   /** Deliveries of each message id. */
   readonly deliveries = new Map<string, number>();
 
@@ -40,6 +49,7 @@ export class Monitor implements AmqpWatch {
       readonly database: SimulatedDatabase;
       readonly broker: SimulatedBroker;
       readonly gateway: SimulatedGateway;
+      readonly intake: IntakeSwitch;
       readonly keyWindowMs: number;
       readonly keyUsedForMs: number;
     },
@@ -47,6 +57,7 @@ export class Monitor implements AmqpWatch {
     this.#world = world;
     this.#database = parts.database;
     this.#gateway = parts.gateway;
+    this.#intake = parts.intake;
     this.#keyWindowMs = parts.keyWindowMs;
     this.#keyUsedForMs = parts.keyUsedForMs;
     parts.database.onSeen = (process, orderId) => {
@@ -58,8 +69,15 @@ export class Monitor implements AmqpWatch {
     parts.gateway.onAsked = (process, request) => {
       this.#asks(process, request);
     };
+    parts.database.onWrite = (process, facts) => {
+      for (const fact of facts) this.#writes(process, fact);
+    };
+    parts.database.tables.onOrder = (before, after, fact) => {
+      this.#changes(before, after, fact);
+    };
     parts.broker.onRouted = (message, queue) => {
       if (queue === parts.broker.names.announcements) this.#announces(message);
+      if (queue === parts.broker.names.parked) this.onParked(message);
     };
     parts.broker.onDelivered = ({ properties: { messageId = '' } }) => {
       this.deliveries.set(messageId, (this.deliveries.get(messageId) ?? 0) + 1);
@@ -69,6 +87,14 @@ export class Monitor implements AmqpWatch {
   /** Event ids that downstream has had for the order. */
   eventsOf(orderId: string): ReadonlySet<string> {
     return this.#announced.get(orderId) ?? NONE;
+  }
+
+  /** Before it was reopened, whatever has become of it since. */
+  wasAnnounced(orderId: string): boolean {
+    const { generation = 0 } = this.#database.tables.orders.get(orderId) ?? {};
+    return [...Array(generation).keys()].some(
+      (each) => this.#reopened.get(`${orderId} ${each}`)?.wasAnnounced,
+    );
   }
 
   delivered(process: SimulatedProcess, message: BrokerMessage): void {
@@ -96,6 +122,8 @@ export class Monitor implements AmqpWatch {
     if (copiedAtMs !== undefined && copiedAtMs >= (deliveredAt.get(message) ?? Infinity)) return;
     const order = this.#database.tables.orders.get(orderIdOf(messageId));
     if (order?.notified_at_ms != null) return;
+    const before = order && this.#reopened.get(`${order.order_id} ${order.generation - 1}`);
+    if (before?.wasAnnounced === true && before.atMs >= (deliveredAt.get(message) ?? Infinity)) return;
     this.#world.violated('I10', `${messageId} was acked: neither announced and recorded, nor copied`);
   }
 
@@ -107,7 +135,8 @@ export class Monitor implements AmqpWatch {
     const order = this.#database.tables.orders.get(orderId);
     if (order === undefined) return;
     const { status, generation, notified_at_ms: notifiedAtMs } = order;
-    if (status === 'ready-to-ship' || status === 'denied') this.#of(process).decided.add(orderId);
+    if (status === 'ready-to-ship' || status === 'denied')
+      this.#of(process).decided.add(`${orderId} ${generation}`);
     if (notifiedAtMs !== null && !this.eventsOf(orderId).has(`order-${orderId}-${status}-${generation}`)) {
       this.#world.violated('I10', `order ${orderId} is marked as announced, and downstream never had it`);
     }
@@ -155,8 +184,11 @@ export class Monitor implements AmqpWatch {
       );
       return;
     }
-    if (this.#of(process).decided.has(orderId)) {
+    if (this.#of(process).decided.has(`${orderId} ${generation}`)) {
       this.#world.violated('I6', `order ${orderId} is sent by ${process.name}, which knows it as decided`);
+    }
+    if (this.#intake.pausedForMs > PAUSED_MS && !process.wasStopped) {
+      this.#world.violated('pause', `order ${orderId} is sent ${PAUSED_MS} ms after the intake was paused`);
     }
     const ageMs = this.#ageOf(idempotencyKey);
     if (ageMs > this.#keyUsedForMs) {
@@ -164,20 +196,50 @@ export class Monitor implements AmqpWatch {
     }
   }
 
-  /** I11, while it runs: what is announced is recorded, and always the same. */
+  /** I18: what an operator changes is audited with it, and an operator's facts are nobody else's. */
+  #writes(process: SimulatedProcess, row: FactRow): void {
+    const { fact, order_id: orderId } = row;
+    const isOperators = fact === 'settled' || fact === 'reopened' || fact === 'resend';
+    const isChange = process.isOperator && row['changed'] === true && fact !== 'notified';
+    const said = [row['command_id'], row['actor'], row['action'], row['reason'], row['audit_after']];
+    if ((isOperators || isChange) && said.includes(undefined))
+      this.#world.violated('I18', `${fact} of order ${orderId} leaves no audit row`);
+    if (isOperators && !process.isOperator)
+      this.#world.violated('I18', `${process.name}, a worker, says that order ${orderId} is ${fact}`);
+  }
+
+  /** I5: only an operator opens a decided order again. */
+  #changes(before: OrderRow, after: OrderRow, row: FactRow): void {
+    const { generation, notified_at_ms: notifiedAtMs, order_id: orderId, status } = before;
+    if ((status !== 'ready-to-ship' && status !== 'denied') || status === after.status) return;
+    if (row.fact === 'reopened' && row['action'] !== 'orders reopen')
+      this.#world.violated(
+        'I17',
+        `${String(row['action'])} opens order ${orderId} again, which was ${status}`,
+      );
+    if (row.fact !== 'reopened') this.#world.violated('I5', `order ${orderId} was ${status}: ${row.fact}`);
+    const wasAnnounced = notifiedAtMs !== null;
+    this.#reopened.set(`${orderId} ${generation}`, { status, atMs: this.#world.time.nowMs, wasAnnounced });
+  }
+
+  /** I11, while it runs: what is announced is recorded, and always the same for a generation. */
   #announces({ content, properties }: BrokerMessage): void {
     const body = JSON.parse(content.toString()) as { readonly orderId: string; readonly status: string };
     const { orderId, status } = body;
+    const { messageId: eventId = '' } = properties;
     const events = this.#announced.get(orderId) ?? new Set();
-    this.#announced.set(orderId, events.add(properties.messageId ?? ''));
-    if (events.size > 1) {
+    this.#announced.set(orderId, events.add(eventId));
+    const generation = eventId.slice(eventId.lastIndexOf('-') + 1);
+    if ([...events].filter((each) => each.endsWith(`-${generation}`)).length > 1) {
       this.#world.violated('I11', `order ${orderId} was announced as ${[...events].join(' and ')}`);
     }
     const stored = this.#database.tables.orders.get(orderId);
-    if (stored?.status !== status) {
+    const isCurrent = String(stored?.generation) === generation;
+    const decided = isCurrent ? stored?.status : this.#reopened.get(`${orderId} ${generation}`)?.status;
+    if (decided !== status || eventId !== `order-${orderId}-${status}-${generation}`) {
       this.#world.violated(
         'I11',
-        `order ${orderId} was announced as ${status}, and is ${stored?.status ?? 'unknown'}`,
+        `order ${orderId} was announced as ${eventId}, and is ${decided ?? 'unknown'}`,
       );
     }
   }
@@ -192,6 +254,8 @@ export class Monitor implements AmqpWatch {
   }
 }
 
+/** Longer than a tuple tree lives. */
+const PAUSED_MS = 32_000;
 /** By how much the database's clock can be wrong after a few jumps. */
 const CLOCKS_MS = 25_000;
 

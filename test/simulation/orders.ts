@@ -10,6 +10,8 @@ export interface SimulatedOrder {
   readonly fate: Fate;
 }
 
+export type Variant = 'conflicting' | 'unreadable' | 'hopeless-card';
+
 /** The first so many are the same, however many there are. */
 export function makeOrders(
   count: number,
@@ -41,10 +43,7 @@ function fateOf(random: RandomSource): Fate {
 }
 
 /** The message's body; `conflicting` carries another amount under the same id. */
-export function bodyOf(
-  order: SimulatedOrder,
-  variant?: 'conflicting' | 'unreadable' | 'hopeless-card',
-): Buffer {
+export function bodyOf(order: SimulatedOrder, variant?: Variant): Buffer {
   if (variant === 'unreadable') return Buffer.from(`{"id":${order.orderId},"chargeAmount":"a lot"}`);
   const minor = order.amountMinor + (variant === 'conflicting' ? 1n : 0n);
   return Buffer.from(

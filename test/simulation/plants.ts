@@ -1,38 +1,28 @@
-/**
- * Bugs that the simulation must find: each is put into the real code from outside, by wrapping what a worker is given or
- * by replacing a method for as long as it is tried.
- */
-import type { Channel, ChannelModel, ConfirmChannel, ConsumeMessage } from 'amqplib';
+/** Bugs of workers that the simulation must find. */
+import type { Channel } from 'amqplib';
 
-import type { Outside } from '../../src/app.ts';
-import type { Driver, Queryable } from '../../src/adapters/postgres/connection.ts';
 import { PostgresOrderBook } from '../../src/adapters/postgres/order-book.ts';
-import type { Dial } from '../../src/adapters/rabbitmq/connection.ts';
 import { Custody } from '../../src/adapters/rabbitmq/custody.ts';
 import { settle } from '../../src/adapters/rabbitmq/delivery.ts';
-import { Generation } from '../../src/adapters/rabbitmq/generation.ts';
 import { OrdersSpout } from '../../src/adapters/rabbitmq/orders-spout.ts';
 import { BrokerNotifier } from '../../src/adapters/rabbitmq/notifier.ts';
 import { BrokerParkingLot } from '../../src/adapters/rabbitmq/parking-lot.ts';
 import { RetryCopies } from '../../src/adapters/rabbitmq/retry-copies.ts';
-import type { Decision, OrderFact, StoredOrder } from '../../src/domain/order-states.ts';
-import type { GatewayInquiry } from '../../src/ports/gateway-inquiry.ts';
-import type { Gateway } from '../../src/ports/gateway.ts';
+import type { OrderFact, StoredOrder } from '../../src/domain/order-states.ts';
 import { Acker } from '../../src/topology/acker.ts';
-import { simulate, type RunResult } from './simulation.ts';
-import type { FactRow } from './tables.ts';
-import type { Alter } from './worker.ts';
+import type { Clock } from '../../src/topology/clock.ts';
+import {
+  charging,
+  replace,
+  staleTags,
+  withChannels,
+  withGateway,
+  withoutFence,
+  withStatements,
+  type Plant,
+} from './planting.ts';
 
-export interface Plant {
-  readonly name: string;
-  readonly alter?: Alter;
-  /** Replaces something for all workers; gives back what undoes it. */
-  readonly patch?: () => () => void;
-}
-
-type Port = ReturnType<Outside['openGateway']>;
-
-export const PLANTS: readonly Plant[] = [
+export const WORKER_PLANTS: readonly Plant[] = [
   // --- the gateway -------------------------------------------------------------------------------------------------
   {
     name: 'random key',
@@ -171,6 +161,19 @@ export const PLANTS: readonly Plant[] = [
             return report.call(this, root, few(low), few(high) & 0);
           },
       );
+    },
+  },
+  {
+    name: 'deadlines by the wall clock',
+    alter: (outside) => {
+      const { clock } = outside;
+      const byTheWall: Clock = {
+        nowMs: () => clock.wallMs(),
+        wallMs: () => clock.wallMs(),
+        setTimer: (delayMs, callback) => clock.setTimer(delayMs, callback),
+        defer: (callback) => clock.defer(callback),
+      };
+      return { ...outside, clock: byTheWall };
     },
   },
   {
@@ -314,153 +317,3 @@ export const PLANTS: readonly Plant[] = [
       ),
   },
 ];
-
-/** The first of so many seeds in which it is found. */
-export async function huntPlant(
-  plant: Plant,
-  firstSeed: number,
-  seeds: number,
-): Promise<{ readonly result: RunResult; readonly seedsTried: number } | undefined> {
-  const undo = plant.patch?.();
-  try {
-    for (let seed = firstSeed; seed < firstSeed + seeds; seed += 1) {
-      const result = await simulate({ seed, alter: plant.alter });
-      if (result.violations.length > 0) return { result, seedsTried: seed - firstSeed + 1 };
-    }
-    return undefined;
-  } finally {
-    undo?.();
-  }
-}
-
-/** Replaces a method; gives back what undoes that. */
-function replace<T extends object, K extends keyof T>(
-  target: T,
-  method: K,
-  make: (original: T[K]) => T[K],
-): () => void {
-  const original = target[method];
-  target[method] = make(original);
-  return () => {
-    target[method] = original;
-  };
-}
-
-function charging(
-  { order, alarm }: Pick<Decision, 'order' | 'alarm'>,
-  { idempotencyKey, claim }: { readonly idempotencyKey: string; readonly claim: number },
-): Decision {
-  return {
-    order,
-    alarm,
-    next: { step: 'charge', idempotencyKey, generation: order?.generation ?? 1, claim },
-  };
-}
-
-function withGateway(
-  change: (port: Port, random: Outside['random']) => Partial<Gateway & GatewayInquiry>,
-): Alter {
-  return (outside) => ({
-    ...outside,
-    openGateway: (config, log) => {
-      const port = outside.openGateway(config, log);
-      return { ...port, ...change(port, outside.random) };
-    },
-  });
-}
-
-/** Changes what a statement gives. */
-function withStatements(change: (statement: string, rows: readonly object[]) => readonly object[]): Alter {
-  return (outside) =>
-    withPool(outside, (pool) => async (statement, values) => {
-      const rows = await pool.query<object>(statement, values);
-      return change(statement.name, rows);
-    });
-}
-
-/** Every write claims to be the next version of whatever is stored by now. */
-function withoutFence(): Alter {
-  return (outside, { database }) =>
-    withPool(outside, (pool) => (statement, values) => {
-      if (statement.name !== 'write orders') return pool.query(statement, values);
-      const facts = JSON.parse(values[0] as string) as readonly FactRow[];
-      const version = ({ order_id: orderId }: FactRow) =>
-        (database.tables.orders.get(orderId)?.version ?? 0) + 1;
-      return pool.query(statement, [
-        JSON.stringify(facts.map((fact) => ({ ...fact, version: version(fact) }))),
-      ]);
-    });
-}
-
-function withPool(
-  outside: Outside,
-  change: (pool: Queryable) => (...call: Parameters<Queryable['query']>) => Promise<readonly object[]>,
-): Outside {
-  const { driver } = outside;
-  if (driver === undefined) throw new Error('a simulated worker always has a driver');
-  const openPool: Driver['openPool'] = (options) => {
-    const pool = driver.openPool(options);
-    return { close: () => pool.close(), query: change(pool) as Queryable['query'] };
-  };
-  return { ...outside, driver: { ...driver, openPool } };
-}
-
-function withChannels(change: (channel: Channel) => void): Alter {
-  return (outside) => ({ ...outside, dial: changedDial(outside.dial, change) });
-}
-
-function changedDial(dial: Dial | undefined, change: (channel: Channel) => void): Dial {
-  if (dial === undefined) throw new Error('a simulated worker always has a broker');
-  return async (...call): Promise<ChannelModel> => {
-    const model = await dial(...call);
-    const create = model.createChannel.bind(model);
-    const changed = async (): Promise<Channel> => {
-      const channel = await create();
-      change(channel);
-      return channel;
-    };
-    model.createChannel = changed;
-    model.createConfirmChannel = changed as () => Promise<ConfirmChannel>;
-    return model;
-  };
-}
-
-/** Settles by tag on whatever channel the process consumes from now, as if tags were the connection's. */
-function staleTags(): Pick<Plant, 'alter' | 'patch'> {
-  const consumes = new WeakMap<ConsumeMessage, { newest: Channel }>();
-  return {
-    alter: (outside) => {
-      const mine = { newest: undefined as unknown as Channel };
-      const dial = changedDial(outside.dial, (channel) => {
-        const consume = channel.consume.bind(channel);
-        channel.consume = (queue, receive, options) => {
-          mine.newest = channel;
-          return consume(
-            queue,
-            (message) => {
-              if (message !== null) consumes.set(message, mine);
-              receive(message);
-            },
-            options,
-          );
-        };
-      });
-      return { ...outside, dial };
-    },
-    patch: () =>
-      replace(
-        Generation.prototype,
-        'settle',
-        (own) =>
-          function (this: Generation, message, verdict) {
-            if (this.isOpen) return own.call(this, message, verdict);
-            try {
-              consumes.get(message)?.newest[verdict === 'ack' ? 'ack' : 'nack'](message);
-            } catch {
-              return false;
-            }
-            return true;
-          },
-      ),
-  };
-}

@@ -1,10 +1,13 @@
 import type { SimulatedBroker } from './broker.ts';
 import type { SimulatedDatabase } from './database.ts';
 import type { SimulatedGateway } from './gateway.ts';
+import type { IntakeSwitch } from './intake-switch.ts';
 import type { SimulatedProcess } from './machine.ts';
 import type { Monitor } from './monitor.ts';
 import type { World } from './network.ts';
-import type { SimulatedOrder } from './orders.ts';
+import type { Operators } from './operators.ts';
+import type { Replays } from './replays.ts';
+import type { Published } from './upstream.ts';
 import type { SupervisedWorker } from './worker.ts';
 
 /** A run, as its faults and its judges see it. */
@@ -14,15 +17,11 @@ export interface RunParts extends World {
   readonly gateway: SimulatedGateway;
   readonly monitor: Monitor;
   readonly workers: readonly SupervisedWorker[];
+  readonly operators: Operators;
+  readonly replays: Replays;
+  readonly intake: IntakeSwitch;
   /** What upstream has published, and the broker confirmed. */
   readonly published: readonly Published[];
   kill(process: SimulatedProcess, vanishes?: boolean): void;
   startAgain(worker: SupervisedWorker): void;
-}
-
-export interface Published {
-  readonly messageId: string;
-  readonly order: SimulatedOrder;
-  /** What the message says, which another message of the same id may contradict; undefined: it cannot be read. */
-  readonly amountMinor: bigint | undefined;
 }

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 
 import { runCampaign } from './campaign.ts';
 import { exhaust } from './exhaustive.ts';
-import { huntPlant, PLANTS } from './plants.ts';
+import { huntPlant, PLANTS } from './hunt.ts';
 import { readRegression, writeRegression } from './regressions.ts';
 import { shrink, type Scenario } from './shrink.ts';
 import { simulate } from './simulation.ts';

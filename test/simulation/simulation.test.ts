@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import { runCampaign } from './campaign.ts';
 import { exhaust } from './exhaustive.ts';
 import { FAULTS, plannedFaults, type Fault, type Site } from './faults.ts';
-import { huntPlant, PLANTS } from './plants.ts';
+import { huntPlant, PLANTS } from './hunt.ts';
 import { readRegressions } from './regressions.ts';
 import { shrink } from './shrink.ts';
 import { simulate, type Violation } from './simulation.ts';

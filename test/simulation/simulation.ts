@@ -6,28 +6,29 @@
  * The same plan gives the same run, event by event.
  */
 import type { Outside } from '../../src/app.ts';
-import type { Log, LogFields } from '../../src/ports/log.ts';
 import { nextBelow, nextFraction, seededRandom, type RandomSource } from '../../src/topology/random.ts';
 import { levelQueueOf, parkedQueueOf } from '../../src/adapters/rabbitmq/declare.ts';
 import { SimulatedBroker } from './broker.ts';
 import { SimulatedDatabase } from './database.ts';
-import { oneOf, plannedFaults, randomFaults, type Fault, type Faults } from './faults.ts';
+import { plannedFaults, randomFaults, type Fault, type Faults } from './faults.ts';
 import { SimulatedGateway, type Fate } from './gateway.ts';
 import { endInvariants } from './invariants.ts';
-import type { SimulatedProcess } from './machine.ts';
+import { START_WALL_MS, type SimulatedProcess } from './machine.ts';
 import { Monitor } from './monitor.ts';
-import type { Published, RunParts } from './run-parts.ts';
-import { bodyOf, makeOrders, type SimulatedOrder } from './orders.ts';
+import { IntakeSwitch } from './intake-switch.ts';
+import { GOES_ON_AFTER_MS, Operators } from './operators.ts';
+import type { AlterOperator, OperatorOutside } from './operator-ports.ts';
+import { booksOf, reconciledTwice } from './operator-invariants.ts';
+import { ProcessLogs } from './process-log.ts';
+import { recorderOf } from './recorder.ts';
+import { Replays } from './replays.ts';
+import type { RunParts } from './run-parts.ts';
+import { makeOrders, type SimulatedOrder } from './orders.ts';
+import { Upstream, type Published } from './upstream.ts';
+import { settingsOf } from './versions.ts';
 import { SimulatedTime } from './time.ts';
 import { fullTrace, NO_TRACE } from './trace.ts';
-import {
-  KEY_WINDOW_MS,
-  LEVELS_MS,
-  NAMES,
-  SupervisedWorker,
-  type Alter,
-  type WorkerSettings,
-} from './worker.ts';
+import { KEY_WINDOW_MS, LEVELS_MS, NAMES, SupervisedWorker, type Alter } from './worker.ts';
 import { strike } from './world-faults.ts';
 
 export interface RunOptions {
@@ -42,6 +43,8 @@ export interface RunOptions {
   readonly keepTrace?: boolean;
   /** A planted bug. */
   readonly alter?: Alter | undefined;
+  /** One of the operators' commands. */
+  readonly alterOperator?: AlterOperator | undefined;
 }
 
 export interface Violation {
@@ -63,6 +66,8 @@ export interface RunResult {
   readonly simulatedMs: number;
   readonly edges: ReadonlyMap<string, number>;
   readonly errorClasses: ReadonlyMap<string, number>;
+  /** What operators' commands came to: `resolve: done`, ... */
+  readonly commands: ReadonlyMap<string, number>;
   /** Of what happened, in its order. */
   readonly trace: readonly string[];
 }
@@ -74,6 +79,7 @@ const QUIET_WITHIN_MS = 3_600_000;
 const SLICE_MS = 1_000;
 /** Longer than the longest level, and than a frame can be late when the world has healed. */
 const STAYS_QUIET_MS = 10_000;
+const SHORTLY_QUIET_MS = 2_000;
 
 export async function simulate(options: RunOptions): Promise<RunResult> {
   const run = new Run(options);
@@ -91,14 +97,16 @@ class Run implements RunParts {
   readonly gateway: SimulatedGateway;
   readonly monitor: Monitor;
   readonly workers: readonly SupervisedWorker[];
-  readonly published: Published[] = [];
+  readonly operators: Operators;
+  readonly replays = new Replays();
+  readonly intake: IntakeSwitch;
+  readonly #upstream: Upstream;
+  readonly #logs = new ProcessLogs(this);
   readonly #options: RunOptions;
   readonly #orders: readonly SimulatedOrder[];
   readonly #faultyForMs: number;
   readonly #violations: Violation[] = [];
-  readonly #errorClasses = new Map<string, number>();
   readonly #stopped = new Set<SimulatedProcess>();
-  #toPublish = 0;
   #kills = 0;
   #isOver = false;
 
@@ -133,10 +141,13 @@ class Run implements RunParts {
       fateOf: (orderId) => fates.get(orderId) ?? 'approved',
     });
     const { broker, database, gateway } = this;
+    this.#upstream = new Upstream(this, broker);
+    this.intake = new IntakeSwitch(database.tables.audit, () => START_WALL_MS + this.time.nowMs);
     this.monitor = new Monitor(this, {
       broker,
       database,
       gateway,
+      intake: this.intake,
       keyWindowMs: KEY_WINDOW_MS,
       keyUsedForMs: OLDEST_KEY_MS,
     });
@@ -145,21 +156,47 @@ class Run implements RunParts {
       database,
       broker,
       gateway,
+      intake: this.intake,
       monitor: this.monitor,
-      log: (process: SimulatedProcess) => this.#logOf(process),
+      logs: this.#logs,
       alter: options.alter ?? ((outside: Outside) => outside),
       randomSeed: () => this.random.next32(),
     };
     this.workers = settings.map((each, at) => new SupervisedWorker(`worker${at + 1}`, each, around));
+    this.operators = new Operators(this, {
+      logs: this.#logs,
+      alter: options.alterOperator ?? ((outside: OperatorOutside) => outside),
+      randomSeed: seed + 0x3_0000_0000,
+      publishAgain: (orderId) => {
+        const amountMinor = database.tables.orders.get(orderId)?.amount_minor ?? '';
+        this.#upstream.publishReopened(orderId, amountMinor);
+      },
+    });
+    if (this.#hasOperators) this.monitor.onParked = recorderOf(this);
+  }
+
+  get #hasOperators(): boolean {
+    return this.faults.timed.some(({ site }) => site === 'operator');
+  }
+
+  /** When the last of those begins that are planned. */
+  get #lastCommandMs(): number {
+    const commands = this.faults.timed.filter(({ site }) => site === 'operator');
+    return Math.max(0, ...commands.map(({ atMs = 0 }) => atMs + GOES_ON_AFTER_MS));
+  }
+
+  get published(): readonly Published[] {
+    return this.#upstream.published;
   }
 
   async live(): Promise<void> {
     for (const worker of this.workers) worker.start();
-    for (const order of this.#orders) this.#publishLater(order);
-    for (const fault of this.faults.ofTheWorld) strike(this, fault);
+    this.#upstream.begin(this.#orders);
+    for (const fault of this.faults.timed) strike(this, fault);
     await this.#pass(this.#faultyForMs);
     this.#heal();
-    await this.#untilQuiet();
+    await this.#untilQuiet(STAYS_QUIET_MS);
+    if (this.#hasOperators) await this.#cleanUp();
     await this.#drainAll();
     for (const { invariant, what } of endInvariants(this)) this.violated(invariant, what);
     this.#isOver = true;
@@ -176,7 +213,8 @@ class Run implements RunParts {
       events: this.time.events,
       simulatedMs: this.time.nowMs,
       edges: this.database.tables.edges,
-      errorClasses: this.#errorClasses,
+      errorClasses: this.#logs.errorClasses,
+      commands: this.operators.results,
       trace: this.trace.lines,
     };
   }
@@ -185,7 +223,7 @@ class Run implements RunParts {
 
   kill(process: SimulatedProcess, vanishes = false): void {
     if (!process.isAlive) return;
-    this.#kills += 1;
+    if (!process.isOperator) this.#kills += 1;
     this.trace.note(this.time.nowMs, process.name, () => (vanishes ? 'vanishes' : 'is killed'));
     const worker = this.workers.find((one) => one.process === process);
     process.kill(vanishes);
@@ -217,60 +255,6 @@ class Run implements RunParts {
     this.#violations.push({ invariant, what, atMs: this.time.nowMs });
   }
 
-  // --- upstream ----------------------------------------------------------------------------------------------------
-
-  publishAgain(order: SimulatedOrder, inMs: number, suffix: string, variant?: 'conflicting'): void {
-    this.#toPublish += 1;
-    this.time.quietlyAfter(inMs, () => {
-      this.#toPublish -= 1;
-      this.#publish(order, `m-${order.orderId}-${suffix}`, variant);
-    });
-  }
-
-  #publishLater(order: SimulatedOrder): void {
-    this.#toPublish += 1;
-    this.time.quietlyAfter(order.publishedAtMs, () => {
-      this.#toPublish -= 1;
-      const fault = this.faults.at('upstream');
-      switch (fault?.kind) {
-        case 'twice':
-          this.#publish(order, `m-${order.orderId}-twin`);
-          break;
-        case 'again-later':
-          this.publishAgain(order, fault.ms, 'late');
-          break;
-        case 'conflicting':
-          this.publishAgain(order, fault.ms / 10, 'other', 'conflicting');
-          break;
-        case 'unreadable':
-        case 'hopeless-card':
-          this.#publish(order, `m-${order.orderId}`, fault.kind);
-          return;
-        default:
-      }
-      this.#publish(order, `m-${order.orderId}`);
-    });
-  }
-
-  #publish(
-    order: SimulatedOrder,
-    messageId: string,
-    variant?: 'conflicting' | 'unreadable' | 'hopeless-card',
-  ): void {
-    const amountMinor = order.amountMinor + (variant === 'conflicting' ? 1n : 0n);
-    this.published.push({
-      messageId,
-      order,
-      amountMinor: variant === 'unreadable' ? undefined : amountMinor,
-    });
-    this.trace.note(
-      this.time.nowMs,
-      'upstream',
-      () => `publishes ${messageId}${variant === undefined ? '' : ` (${variant})`}`,
-    );
-    this.broker.route('', NAMES.orders, bodyOf(order, variant), { messageId, headers: {} });
-  }
-
   // --- the phases --------------------------------------------------------------------------------------------------
 
   async #pass(untilMs: number): Promise<void> {
@@ -293,10 +277,26 @@ class Run implements RunParts {
     this.#stopped.clear();
   }
 
-  async #untilQuiet(): Promise<void> {
+  /** What operators do once everything works again, so that nothing is left to them that could be done. */
+  async #cleanUp(): Promise<void> {
+    const { operators } = this;
+    for (const { commandId } of this.database.parked.batches.values()) operators.begin('go on', commandId, 0);
+    await this.#untilQuiet(SHORTLY_QUIET_MS);
+    for (const kind of ['replay', 'resolve', 'last reconcile'] as const) {
+      operators.begin(kind, operators.newId(), 0);
+      if (kind === 'resolve') operators.sendReopenedAgain();
+      await this.#untilQuiet(SHORTLY_QUIET_MS);
+    }
+    const before = booksOf(this);
+    operators.begin('last reconcile', operators.newId(), 0);
+    await this.#untilQuiet(STAYS_QUIET_MS);
+    for (const { invariant, what } of reconciledTwice(before, this)) this.violated(invariant, what);
+  }
+
+  async #untilQuiet(staysQuietMs: number): Promise<void> {
     const endMs = this.time.nowMs + QUIET_WITHIN_MS;
     // Still quiet after a while: something may have been on its way.
-    for (let quietForMs = 0; quietForMs < STAYS_QUIET_MS; quietForMs += SLICE_MS) {
+    for (let quietForMs = 0; quietForMs < staysQuietMs; quietForMs += SLICE_MS) {
       if (this.time.nowMs >= endMs) {
         this.violated('quiet', this.#restlessness());
         return;
@@ -317,7 +317,9 @@ class Run implements RunParts {
 
   #isQuiet(): boolean {
     const { ready, unacked } = this.broker.depth;
-    if (this.#toPublish + ready + unacked + this.broker.waiting > 0) return false;
+    if (this.operators.areAtWork || this.intake.isPaused || this.time.nowMs <= this.#lastCommandMs)
+      return false;
+    if (this.#upstream.toPublish + ready + unacked + this.broker.waiting > 0) return false;
     for (const { isEnding, process } of this.workers)
       if (isEnding || process === undefined || process.isStopped) return false;
     for (const attempt of this.database.tables.attempts.values()) {
@@ -344,79 +346,8 @@ class Run implements RunParts {
       if (timers > 0) this.violated('I12', `${name} has ended with ${timers} timers left`);
     }
   }
-
-  // --- what workers say --------------------------------------------------------------------------------------------
-
-  #logOf(process: SimulatedProcess): Log {
-    const say = (level: string) => (fields: LogFields, message: string) => {
-      this.trace.note(this.time.nowMs, process.name, () => `${level}: ${message} ${wordsOf(fields)}`);
-    };
-    return {
-      trace: () => undefined,
-      debug: say('debug'),
-      info: say('info'),
-      warn: (fields, message) => {
-        say('warn')(fields, message);
-        const { errorClass } = fields;
-        if (typeof errorClass !== 'string') return;
-        this.#errorClasses.set(errorClass, (this.#errorClasses.get(errorClass) ?? 0) + 1);
-        if (UNEXPECTED.includes(errorClass)) this.violated('bug', `${message}: ${wordsOf(fields)}`);
-      },
-      error: (fields, message) => {
-        say('error')(fields, message);
-        if (!this.#isExpected(process, fields, message))
-          this.violated('bug', `${message}: ${wordsOf(fields)}`);
-      },
-    };
-  }
-
-  /** Alarms are the domain's, and deadlines of closing pass while a process is stopped. */
-  #isExpected(process: SimulatedProcess, { phase }: LogFields, message: string): boolean {
-    if (message.startsWith('alarm') || message.startsWith('the resolver could not announce')) return true;
-    return process.wasStopped && phase === 'spout.close';
-  }
 }
 
 const DRAIN_WITHIN_MS = 10_000;
 /** Longer than it takes broker and database to notice that a machine is gone. */
 const SETTLING_MS = 25_000;
-/** Classes of errors that are the worker's own. */
-const UNEXPECTED: readonly string[] = ['bug', 'unknown', 'database_refused'];
-
-function wordsOf(fields: LogFields): string {
-  return Object.entries(fields)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}=${value instanceof Error ? value.message : String(value)}`)
-    .join(' ');
-}
-
-/** Two versions in half of the runs: each with settings of its own. */
-function settingsOf(count: number, random: RandomSource): WorkerSettings[] {
-  const first = oneOf(VERSIONS, random);
-  const isMixed = nextFraction(random) < 0.5;
-  return Array.from({ length: count }, (_, at) => (at > 0 && isMixed ? oneOf(VERSIONS, random) : first));
-}
-
-const VERSIONS: readonly WorkerSettings[] = [
-  {
-    messageTimeoutMs: 30_000,
-    leaseMs: 25_000,
-    gatewayTimeoutMs: 8_000,
-    maxSpoutPending: 8,
-    softDeclineWaitsMs: undefined,
-  },
-  {
-    messageTimeoutMs: 30_000,
-    leaseMs: 25_000,
-    gatewayTimeoutMs: 8_000,
-    maxSpoutPending: 8,
-    softDeclineWaitsMs: [5_000, 20_000],
-  },
-  {
-    messageTimeoutMs: 20_000,
-    leaseMs: 10_000,
-    gatewayTimeoutMs: 4_000,
-    maxSpoutPending: 2,
-    softDeclineWaitsMs: undefined,
-  },
-];

@@ -3,7 +3,10 @@
  * as the read statement gives them: times in whole milliseconds, under the column's name with `_ms`.
  */
 import { RefusedByDatabase } from '../../src/adapters/postgres/database-error.ts';
+import type { AttemptRow as ReadAttempt, OrderRow as ReadOrder } from '../../src/adapters/postgres/rows.ts';
+import type { AuditedState } from '../../src/domain/audit.ts';
 import type { OrderStatus } from '../../src/domain/order-states.ts';
+import { AuditTable } from './audit-table.ts';
 
 /** A fact of the write statement's JSON array, as rows.ts makes it. */
 export type FactRow = Readonly<Record<string, string | number | boolean | null | undefined>> & {
@@ -35,7 +38,7 @@ export interface AttemptRow {
   readonly state: 'open' | 'approved' | 'declined' | 'review';
   readonly lease_until_ms: number | null;
   readonly key_used_since_ms: number | null;
-  readonly resolve_due_at_ms: number | null;
+  resolve_due_at_ms: number | null;
   readonly void_state: 'due' | 'confirmed' | 'refused' | null;
   readonly void_reference: string | null;
   readonly gateway_reference: string | null;
@@ -50,12 +53,14 @@ export class Tables {
   readonly orders = new Map<string, OrderRow>();
   /** By order and generation. */
   readonly attempts = new Map<string, AttemptRow>();
+  readonly audit = new AuditTable();
   readonly alarms: string[] = [];
   /** `received -> authorizing`, ...: how often each was taken. */
   readonly edges = new Map<string, number>();
   /** Told of each attempt that is written over. */
   onAttempt: (before: AttemptRow, after: AttemptRow) => void = () => undefined;
-  readonly #joined = new Map<string, object>();
+  /** Told of each order that is written over. */
+  onOrder: (before: OrderRow, after: OrderRow, fact: FactRow) => void = () => undefined;
   readonly #ofReference = new Map<string, string>();
 
   attemptOf(orderId: string): AttemptRow | undefined {
@@ -65,28 +70,45 @@ export class Tables {
 
   /** As the read statement joins it. */
   read(orderId: string, nowMs: number): object {
-    let joined = this.#joined.get(orderId);
-    if (joined === undefined) {
-      const order = this.orders.get(orderId);
-      if (order === undefined) return { order_id: orderId, now_ms: nowMs, version: null };
-      const attempt = this.attempts.get(`${orderId} ${order.generation}`) ?? WITHOUT_ATTEMPT;
-      joined = { ...attempt, ...order };
-      this.#joined.set(orderId, joined);
-    }
-    return { ...joined, now_ms: nowMs };
+    const order = this.orders.get(orderId);
+    if (order === undefined) return { order_id: orderId, now_ms: nowMs, version: null };
+    return joinedRow(order, this.attempts.get(`${orderId} ${order.generation}`), nowMs);
+  }
+
+  /** A stored order with the attempt of its generation. */
+  joined(order: OrderRow): ReadOrder {
+    return joinedRow(order, this.attemptOf(order.order_id), 0);
+  }
+
+  earlierAttemptsOf({
+    order_id: orderId,
+    generation,
+  }: OrderRow): (ReadAttempt & { readonly generation: number })[] {
+    const earlier = Array.from({ length: generation - 1 }, (_, at) =>
+      this.attempts.get(`${orderId} ${at + 1}`),
+    );
+    return earlier.flatMap((attempt) =>
+      attempt === undefined ? [] : [attempt as unknown as ReadAttempt & AttemptRow],
+    );
   }
 
   /** One statement: all of it, or nothing. Gives the orders that were of the version that was decided upon. */
-  write(facts: readonly FactRow[]): readonly { readonly order_id: string }[] {
+  write(facts: readonly FactRow[], nowMs: number): readonly { readonly order_id: string }[] {
     const taken = facts.filter((fact) => fact['changed'] === true && this.#isOfItsVersion(fact));
     const ids = new Set(taken.map(({ order_id: orderId }) => orderId));
     const written = facts.filter(
       (fact) => fact['attempt_changed'] === true && (fact['changed'] !== true || ids.has(fact.order_id)),
     );
+    const audited = facts.filter(
+      (fact) =>
+        typeof fact['command_id'] === 'string' && (fact['changed'] !== true || ids.has(fact.order_id)),
+    );
+    for (const fact of audited) this.audit.refuseTwice(String(fact['command_id']), String(fact['subject']));
     for (const fact of taken) this.#checkOrder(fact, written.includes(fact));
     for (const fact of written) this.#checkAttempt(fact);
     for (const fact of taken) this.#writeOrder(fact);
     for (const fact of written) this.#writeAttempt(fact);
+    for (const fact of audited) this.audit.add(auditOf(fact), nowMs);
     for (const { changed, order_id: orderId, alarm } of facts) {
       if (typeof alarm === 'string' && (changed !== true || ids.has(orderId)))
         this.alarms.push(`${orderId}: ${alarm}`);
@@ -105,6 +127,8 @@ export class Tables {
     due.sort((one, other) => Number(one.resolve_due_at_ms) - Number(other.resolve_due_at_ms));
     return due.slice(0, most).map((attempt) => {
       attempt.takenUntilMs = nowMs + holdMs;
+      const isOwn = attempt.generation === this.orders.get(attempt.order_id)?.generation;
+      if (!isOwn && attempt.void_state !== 'due') attempt.resolve_due_at_ms = null;
       return { order_id: attempt.order_id };
     });
   }
@@ -192,7 +216,7 @@ export class Tables {
     if (typeof fact['gateway_reference'] === 'string')
       this.#ofReference.set(fact['gateway_reference'], fact.order_id);
     this.orders.set(fact.order_id, row);
-    this.#joined.delete(fact.order_id);
+    if (before !== undefined) this.onOrder(before, row, fact);
   }
 
   #writeAttempt(fact: FactRow): void {
@@ -201,11 +225,8 @@ export class Tables {
     const after = attemptRow(fact, before);
     if (before !== undefined) this.onAttempt(before, after);
     this.attempts.set(id, after);
-    this.#joined.delete(fact.order_id);
   }
 }
-
-const WITHOUT_ATTEMPT = { idempotency_key: null };
 
 // Written out, so that all rows have one shape: an object that grows column by column is slow to read and to copy.
 function orderRow(fact: FactRow): OrderRow {
@@ -228,6 +249,62 @@ function orderRow(fact: FactRow): OrderRow {
     notified_at_ms: msOf(fact['notified_at']),
     retry_at_ms: msOf(fact['retry_at']),
     retry_until_ms: msOf(fact['retry_until']),
+  };
+}
+
+function joinedRow(
+  order: OrderRow,
+  attempt: AttemptRow | undefined,
+  nowMs: number,
+): ReadOrder & { readonly now_ms: number } {
+  const row = {
+    order_id: order.order_id,
+    customer_id: order['customer_id'],
+    status: order.status,
+    status_reason: order.status_reason,
+    amount_minor: order.amount_minor,
+    currency: order.currency,
+    fingerprint: order['fingerprint'],
+    card_brand: order['card_brand'],
+    card_last4: order['card_last4'],
+    gateway_reference: order.gateway_reference,
+    generation: order.generation,
+    attempts: order['attempts'],
+    version: order.version,
+    authorization_expires_at_ms: order['authorization_expires_at_ms'],
+    decided_at_ms: order['decided_at_ms'],
+    notified_at_ms: order.notified_at_ms,
+    retry_at_ms: order.retry_at_ms,
+    retry_until_ms: order['retry_until_ms'],
+    idempotency_key: attempt?.idempotency_key ?? null,
+    claim: attempt?.claim ?? null,
+    owner: attempt?.owner ?? null,
+    maybe_sent: attempt?.['maybe_sent'] ?? null,
+    state: attempt?.state ?? null,
+    decline_class: attempt?.['decline_class'] ?? null,
+    inquiries: attempt?.['inquiries'] ?? null,
+    void_reference: attempt?.void_reference ?? null,
+    void_state: attempt?.void_state ?? null,
+    void_tries: attempt?.['void_tries'] ?? null,
+    lease_until_ms: attempt?.lease_until_ms ?? null,
+    key_used_since_ms: attempt?.key_used_since_ms ?? null,
+    resolve_due_at_ms: attempt?.resolve_due_at_ms ?? null,
+    now_ms: nowMs,
+  };
+  return row as unknown as ReadOrder & { readonly now_ms: number };
+}
+
+function auditOf(fact: FactRow) {
+  const text = (column: string): string => String(fact[column]);
+  const state = (column: string) => fact[column] as unknown as AuditedState | undefined;
+  return {
+    commandId: text('command_id'),
+    actor: text('actor'),
+    action: text('action'),
+    reason: text('reason'),
+    subject: text('subject'),
+    before: state('audit_before'),
+    after: state('audit_after'),
   };
 }
 

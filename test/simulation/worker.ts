@@ -3,15 +3,16 @@ import { buildWorker, type Outside, type Worker } from '../../src/app.ts';
 import { guardGateway } from '../../src/adapters/gateway/guard.ts';
 import type { WorkerConfig } from '../../src/config/config.ts';
 import { Secret } from '../../src/domain/card.ts';
-import type { Log } from '../../src/ports/log.ts';
 import { seededRandom } from '../../src/topology/random.ts';
 import { dialFor } from './amqp.ts';
 import type { SimulatedBroker } from './broker.ts';
 import type { SimulatedDatabase } from './database.ts';
 import type { SimulatedGateway } from './gateway.ts';
+import type { IntakeSwitch } from './intake-switch.ts';
 import { SimulatedProcess } from './machine.ts';
 import type { Monitor } from './monitor.ts';
 import type { World } from './network.ts';
+import type { ProcessLogs } from './process-log.ts';
 
 /** What differs between workers of one run, as between two versions or settings during a rolling update. */
 export interface WorkerSettings {
@@ -27,8 +28,9 @@ export interface WorkerSurroundings {
   readonly database: SimulatedDatabase;
   readonly broker: SimulatedBroker;
   readonly gateway: SimulatedGateway;
+  readonly intake: IntakeSwitch;
   readonly monitor: Monitor;
-  readonly log: (process: SimulatedProcess) => Log;
+  readonly logs: ProcessLogs;
   /** Plants a bug: gives the worker something else in place of what it would have. */
   readonly alter: Alter;
   readonly randomSeed: () => number;
@@ -42,6 +44,11 @@ export type Alter = (
 
 export const KEY_WINDOW_MS = 200_000;
 export const LEVELS_MS: readonly number[] = [1_000, 8_000];
+export const ADMISSION_RULES = {
+  defaultCurrency: 'USD',
+  maxAmount: '999999.99',
+  fingerprintKey: Buffer.from('the key of fingerprints in simulations'),
+};
 export const NAMES = { orders: 'orders', prefix: 'cardauth', announcements: 'orders.processed' } as const;
 
 export class SupervisedWorker {
@@ -72,7 +79,7 @@ export class SupervisedWorker {
   }
 
   start(): void {
-    const { alter, broker, database, gateway, log, monitor, randomSeed, world } = this.#around;
+    const { alter, broker, database, gateway, intake, logs, monitor, randomSeed, world } = this.#around;
     this.#starts += 1;
     const process = new SimulatedProcess(`${this.name}.${this.#starts}`, world.time);
     const { gatewayTimeoutMs: wallMs } = this.#settings;
@@ -81,13 +88,11 @@ export class SupervisedWorker {
       random: seededRandom(randomSeed()),
       dial: dialFor(world, broker, process, monitor),
       driver: database.driverFor(process),
-      // Nobody pauses, nothing reads reports or the ledger, and what is parked stays on its queue: none of them decides.
-      openFleetLink: () => ({
-        name: 'operator',
-        unavailableBecause: () => undefined,
-        onChange: () => () => undefined,
-        ...idle,
-      }),
+      openFleetLink: () =>
+        intake.linkFor((listener) => {
+          process.later(0, listener);
+        }),
+      // Nothing reads reports or the ledger, and recorder.ts sees to what is parked: none of them decides.
       openRetryLedger: () => ({ sent: () => undefined, returned: () => undefined, ...idle }),
       buildParkedTopology: () => ({
         start: () => Promise.resolve(),
@@ -104,8 +109,9 @@ export class SupervisedWorker {
         return guarded;
       },
     };
+    const log = logs.of(process, this.#settings.messageTimeoutMs);
     const outside = alter(own, { process, database });
-    const worker = buildWorker(configOf(this.#settings), '1.0.0', log(process), outside);
+    const worker = buildWorker(configOf(this.#settings), '1.0.0', log, outside);
     this.#running = { process, worker };
     world.trace.note(world.time.nowMs, process.name, () => 'starts');
     process.later(0, () => {
@@ -162,9 +168,9 @@ function configOf(settings: WorkerSettings): WorkerConfig {
       connections: 8,
     },
     orders: {
-      defaultCurrency: 'USD',
-      maxAmount: '999999.99',
-      fingerprintKey: new Secret('the key of fingerprints in simulations'),
+      defaultCurrency: ADMISSION_RULES.defaultCurrency,
+      maxAmount: ADMISSION_RULES.maxAmount,
+      fingerprintKey: new Secret(ADMISSION_RULES.fingerprintKey.toString()),
       softDeclineRetry: softDeclineWaitsMs && { waitsMs: softDeclineWaitsMs },
       cardKeys: undefined,
     },

@@ -6,8 +6,10 @@ import type { SupervisedWorker } from './worker.ts';
 
 export function strike(run: RunParts, fault: Fault): void {
   run.time.after(fault.atMs ?? 0, () => {
-    run.trace.note(run.time.nowMs, 'world', () => `! ${fault.kind} (${fault.nth}, ${fault.ms} ms)`);
-    strikeNow(run, fault);
+    const who = fault.site === 'operator' ? 'operator' : 'world';
+    run.trace.note(run.time.nowMs, who, () => `! ${fault.kind} (${fault.nth}, ${fault.ms} ms)`);
+    if (fault.site === 'operator') run.operators.act(fault);
+    else strikeNow(run, fault);
   });
 }
 

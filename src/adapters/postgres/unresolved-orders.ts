@@ -1,6 +1,7 @@
 /**
  * What the resolver is to look after, taken from the attempts that say when they are due. Taking is one statement; rows
- * that another worker is just taking or writing are skipped, never waited for. It only keeps two resolvers from doing
+ * that another worker is just taking or writing are skipped, never waited for. What was due for a generation before the
+ * order's own is over with it, and is taken off the schedule. It only keeps two resolvers from doing
  * the same work: what they find out goes through the order book, whose rules do not depend on it.
  */
 import type { OrderId } from '../../domain/order.ts';
@@ -44,16 +45,19 @@ const TAKE = {
   name: 'take unresolved orders',
   text: `
     with due as materialized (
-      select order_id, generation from cardauth.attempts
-      where resolve_due_at <= now()
-        and (lease_until is null or lease_until <= now())
-        and (resolver_until is null or resolver_until <= now())
-      order by resolve_due_at
+      select a.order_id, a.generation,
+        a.generation < o.generation and a.void_state is distinct from 'due' as is_superseded
+      from cardauth.attempts a join cardauth.orders o on o.order_id = a.order_id
+      where a.resolve_due_at <= now()
+        and (a.lease_until is null or a.lease_until <= now())
+        and (a.resolver_until is null or a.resolver_until <= now())
+      order by a.resolve_due_at
       limit $1::int
-      for update skip locked
+      for update of a skip locked
     )
-    update cardauth.attempts a
-    set resolver_until = now() + $2::float8 * interval '1 millisecond'
+    update cardauth.attempts a set
+      resolver_until = now() + $2::float8 * interval '1 millisecond',
+      resolve_due_at = case when due.is_superseded then null else a.resolve_due_at end
     from due
     where a.order_id = due.order_id and a.generation = due.generation
     returning a.order_id`,

@@ -17,7 +17,7 @@ import type {
 import { pause, type Clock } from '../../topology/clock.ts';
 import { RetriableError } from '../../topology/errors.ts';
 import type { RandomSource } from '../../topology/random.ts';
-import { BrokerConnection } from './connection.ts';
+import { BrokerConnection, type Dial } from './connection.ts';
 import { withDeadline } from './deadline.ts';
 import { unsealedQueueOf } from './declare.ts';
 import { publishersHeaders } from './delivery.ts';
@@ -34,6 +34,8 @@ export interface ReplayBrokerOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly log: Log;
+  /** Opens the connection; amqplib unless given. */
+  readonly dial?: Dial | undefined;
 }
 
 const CONNECT_WALL_MS = 5_000;
@@ -59,12 +61,18 @@ export async function openReplayBroker(
   };
   connection.start();
   publisher.start();
+  const givingUp = new AbortController();
+  const wall = options.clock.setTimer(CONNECT_WALL_MS, () => {
+    givingUp.abort();
+  });
   try {
-    await connection.whenOpen(AbortSignal.timeout(CONNECT_WALL_MS));
+    await connection.whenOpen(givingUp.signal);
   } catch (cause) {
     const because = connection.unavailableBecause() ?? 'no answer';
     await close();
     throw unusable(`no broker of AMQP_URL could be used within ${CONNECT_WALL_MS} ms: ${because}`, cause);
+  } finally {
+    wall.cancel();
   }
   return {
     publish: (message) => publish(publisher, publicationOf(message, ordersQueue)),

@@ -3,7 +3,7 @@ import { changed, unchanged, type Decision, type DecisionContext, type NextStep 
 import type { OrderFact } from './facts.ts';
 import { earlier, firstWaitMs } from './schedule.ts';
 import { isTerminal, type StoredOrder } from './stored-order.ts';
-import { withAttempt } from './transitions.ts';
+import { neverSent, withAttempt } from './transitions.ts';
 
 export function markNotified(
   order: StoredOrder | undefined,
@@ -29,9 +29,10 @@ export function markNotified(
  * decided order may be gone: the resolver sees to that.
  */
 export function notePlace(order: StoredOrder | undefined, context: DecisionContext): Decision {
-  if (order?.attempt === undefined || !isUnannounced(order)) return unchanged(order, { step: 'nothing' });
-  const resolveDueMs = earlier(order.attempt.resolveDueMs, context.nowMs + firstWaitMs(context));
-  return changed(order, withAttempt(order, { resolveDueMs }), { step: 'nothing' });
+  if (order === undefined || !isUnannounced(order)) return unchanged(order, { step: 'nothing' });
+  const { attempt = { ...neverSent(order, context), state: 'declined' } } = order;
+  const resolveDueMs = earlier(attempt.resolveDueMs, context.nowMs + firstWaitMs(context));
+  return changed(order, { ...order, attempt: { ...attempt, resolveDueMs } }, { step: 'nothing' });
 }
 
 export function announceUnlessNotified(order: StoredOrder): NextStep {

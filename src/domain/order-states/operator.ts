@@ -8,7 +8,7 @@ import type { OrderFact } from './facts.ts';
 import { keyIsTooOld } from './schedule.ts';
 import { voidNow } from './settle.ts';
 import { isTerminal, type Attempt, type StoredOrder } from './stored-order.ts';
-import { approved, denied, withAttempt } from './transitions.ts';
+import { approved, denied, neverSent, withAttempt } from './transitions.ts';
 
 type SettledFact = Extract<OrderFact, { kind: 'settled' }>;
 
@@ -85,23 +85,6 @@ function ownReference({ gatewayReference, statusReason }: StoredOrder): string |
 /** Its message may be parked or gone: the resolver announces it. */
 function announcedSoon(order: StoredOrder, { nowMs }: DecisionContext): StoredOrder {
   return withAttempt(order, { resolveDueMs: nowMs });
-}
-
-/** The attempt of a generation that was opened, and overtaken by news of an earlier one before anything was sent. */
-function neverSent({ orderId, generation }: StoredOrder, { worker }: DecisionContext): Attempt {
-  return {
-    idempotencyKey: `order-${orderId}-${generation}`,
-    claim: 1,
-    owner: worker,
-    leaseUntilMs: undefined,
-    keyUsedSinceMs: undefined,
-    maybeSent: false,
-    state: 'review',
-    declineClass: undefined,
-    inquiries: 0,
-    resolveDueMs: undefined,
-    voiding: undefined,
-  };
 }
 
 // --- reopened ----------------------------------------------------------------------------------------------------

@@ -65,3 +65,20 @@ export function reviewed(reason: string): { readonly status: 'review'; readonly 
 export function withAttempt(order: StoredOrder, change: Partial<Attempt>): StoredOrder {
   return order.attempt === undefined ? order : { ...order, attempt: { ...order.attempt, ...change } };
 }
+
+/** The attempt of a generation that needs one although nothing was ever sent: it carries its place in the resolver's schedule. */
+export function neverSent({ orderId, generation }: StoredOrder, { worker }: DecisionContext): Attempt {
+  return {
+    idempotencyKey: `order-${orderId}-${generation}`,
+    claim: 1,
+    owner: worker,
+    leaseUntilMs: undefined,
+    keyUsedSinceMs: undefined,
+    maybeSent: false,
+    state: 'review',
+    declineClass: undefined,
+    inquiries: 0,
+    resolveDueMs: undefined,
+    voiding: undefined,
+  };
+}
