@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { optionsOf } from './options.ts';
-import { planOf, type BlowKind } from './plan.ts';
+import { OPERATORS_ACTS, planOf, type BlowKind } from './plan.ts';
 
 describe('the plan of a run', () => {
   it('is the same for the same seed, and another for another', () => {
@@ -18,6 +18,7 @@ describe('the plan of a run', () => {
     assert.ok(count('leader killed', 'node killed') >= 4);
     assert.ok(count('broker cut', 'database cut') >= 30);
     assert.ok(stormMs <= 240_000);
+    assert.ok(OPERATORS_ACTS.every((kind) => count(kind) >= 4));
     const times = blows.map(({ atMs }) => atMs);
     assert.deepEqual(
       times,
@@ -28,7 +29,7 @@ describe('the plan of a run', () => {
 
   it('has each of the kinds that a small run can stand, too', () => {
     const kinds = new Set(planOf(10, 1).blows.map(({ blow }) => blow.kind));
-    assert.equal(kinds.size, 7);
+    assert.equal(kinds.size, 16);
   });
 });
 

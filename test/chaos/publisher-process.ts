@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { demoOrders, type DemoOrder } from '../../src/demo/orders.ts';
 import { openSteadyPublisher } from '../support/steady-publisher.ts';
+import { EXPIRING_QUEUE, wayOf } from './expiring.ts';
 import { record } from './files.ts';
 
 export interface PublisherTask {
@@ -26,14 +27,16 @@ export interface JournalEntry {
 const { folder, urls, queue, orders: count, overMs } = JSON.parse(process.argv[2] ?? '') as PublisherTask;
 const orders = demoOrders(count);
 const orderIds = new Map(orders.map(({ messageId, orderId }) => [messageId, orderId]));
-const publisher = openSteadyPublisher({
-  urls,
-  queue,
-  onAttempt: ({ messageId, outcome }) => {
-    const orderId = orderIds.get(messageId);
-    record(folder, 'journal', { atMs: Date.now(), messageId, orderId, outcome });
-  },
-});
+const [publisher, expiring] = [queue, EXPIRING_QUEUE].map((name) =>
+  openSteadyPublisher({
+    urls,
+    queue: name,
+    onAttempt: ({ messageId, outcome }) => {
+      const orderId = orderIds.get(messageId);
+      record(folder, 'journal', { atMs: Date.now(), messageId, orderId, outcome });
+    },
+  }),
+);
 
 const startedAtMs = performance.now();
 const publishing: Promise<void>[] = [];
@@ -43,8 +46,12 @@ for (const [index, order] of orders.entries()) {
   publishing.push(publish(order));
 }
 await Promise.all(publishing);
-await publisher.close();
+await publisher?.close();
+await expiring?.close();
 
-function publish({ body, messageId }: DemoOrder): Promise<void> {
-  return publisher.publish({ body: Buffer.from(body), messageId });
+async function publish(order: DemoOrder): Promise<void> {
+  const message = { body: Buffer.from(order.body), messageId: order.messageId };
+  const way = wayOf(order);
+  if (way !== 'orders') await expiring?.publish(message);
+  if (way !== 'expiring') await publisher?.publish(message);
 }

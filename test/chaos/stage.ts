@@ -2,11 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { applyGrants } from '../../src/adapters/postgres/grants.ts';
 import { migrateUp } from '../../src/adapters/postgres/migrate.ts';
+import { connectBroker } from '../support/broker-client.ts';
 import { startCluster, type BrokerCluster } from '../support/cluster.ts';
 import { freePorts, type Keeper, type Kept } from '../support/private-services.ts';
 import { silent } from '../support/silent-log.ts';
 import { cardauth } from '../support/worker-process.ts';
+import { EXPIRING_QUEUE, expiringQueueArguments } from './expiring.ts';
+import { OperatorCli } from './operator-cli.ts';
+import { operatorsWith, type Operators } from './operators.ts';
 import { WORKERS, type Plan } from './plan.ts';
 import { PrivateDatabase } from './private-database.ts';
 import type { PublisherTask } from './publisher-process.ts';
@@ -19,13 +25,19 @@ export const ORDERS_QUEUE = 'orders';
 export const PARKED_QUEUE = 'cardauth.parked';
 export const RECEIPTS_QUEUE = 'receipts';
 const EXCHANGE = 'orders.processed';
+const DEAD_LETTER_EXCHANGE = 'cardauth.dlx';
 const RETRY_LEVELS_MS = [300, 1_000, 3_000];
 /** Everything that workers put messages of orders on, and where nothing may be left in the end. */
 export const WORK_QUEUES = [
   ORDERS_QUEUE,
+  EXPIRING_QUEUE,
   PARKED_QUEUE,
   ...RETRY_LEVELS_MS.map((ms) => `cardauth.retry.${ms}`),
 ];
+
+/** Roles of the database, with the least rights. */
+const ROLES = { worker: 'chaos_worker', operator: 'chaos_operator' } as const;
+type Role = keyof typeof ROLES;
 
 /** Real and private, each a process of its own: three broker nodes, a database, a gateway, upstream, downstream, workers. */
 export interface Stage {
@@ -37,6 +49,13 @@ export interface Stage {
   readonly receiver: Kept;
   readonly workers: readonly SupervisedWorker[];
   readonly wire: WireLog;
+  readonly operators: Operators;
+  /** The database, as each of those who use it. */
+  readonly databaseUrls: Readonly<Record<Role, string>>;
+  /** Of workers and operators; secrets in it. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly program: string;
+  readonly keeper: Keeper;
   /** What must appear in nothing that is printed, stored or published, by name. */
   readonly secrets: Readonly<Record<string, string>>;
   startPublisher(): Promise<Kept>;
@@ -55,6 +74,8 @@ export async function setUp(
     PrivateDatabase.start(keeper, directory),
   ]);
   await migrateUp({ url: database.url, log: silent });
+  const databaseUrls = await createRoles(database.url);
+  await declareExpiringQueue(cluster);
 
   const [port = 0] = await freePorts(1);
   const process = processStarter(keeper, folder);
@@ -78,12 +99,25 @@ export async function setUp(
     Array.from({ length: WORKERS }, (_, number) =>
       SupervisedWorker.behindProxies(
         { keeper, folder, number, program, environment },
-        { cluster, databaseUrl: database.url, wire },
+        { cluster, databaseUrl: databaseUrls.worker, wire },
       ),
     ),
   );
+  const operatorEnvironment = {
+    ...environment,
+    AMQP_URL: urls,
+    DATABASE_URL: databaseUrls.operator,
+    CARDAUTH_ACTOR: 'an operator',
+    LOG_LEVEL: 'silent',
+  };
+  const cli = new OperatorCli({ keeper, folder, program, environment: operatorEnvironment });
   return {
     folder,
+    operators: operatorsWith(cli),
+    databaseUrls,
+    environment,
+    program,
+    keeper,
     cluster,
     database,
     gatewayUrl: environment.CARDAUTH_GATEWAY_URL,
@@ -98,6 +132,25 @@ export async function setUp(
       return process('publisher', task);
     },
   };
+}
+
+async function createRoles(url: string): Promise<Record<Role, string>> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    for (const role of Object.values(ROLES)) await client.query(`create role ${role} login`);
+  } finally {
+    await client.end();
+  }
+  await applyGrants({ url, roles: ROLES });
+  const as = (role: string): string => Object.assign(new URL(url), { username: role }).href;
+  return { worker: as(ROLES.worker), operator: as(ROLES.operator) };
+}
+
+async function declareExpiringQueue({ nodes }: BrokerCluster): Promise<void> {
+  const client = await connectBroker(nodes[0]?.url ?? '');
+  await client.declareQueue(EXPIRING_QUEUE, expiringQueueArguments(DEAD_LETTER_EXCHANGE, PARKED_QUEUE));
+  await client.close();
 }
 
 /** Short waits, so that what takes days in production takes seconds here; they nest as the real ones do. */
