@@ -14,6 +14,7 @@
  *     orphans.ndjson    messages that the broker had given to consumers that were gone, see orphans.ts
  *     probes.ndjson     what was tried in the end and must be refused
  *     exits.ndjson      the supervisors: how each life of a worker ended
+ *     vitals.ndjson     the workers of a soak, of themselves (vitals-process.ts)
  *     worker-<n>.log    what the workers printed; operator-<n>.log, what a command did
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
@@ -32,6 +33,7 @@ export type EvidenceFile =
   | 'operators'
   | 'orphans'
   | 'probes'
+  | 'vitals'
   | 'exits';
 
 export function pathOf(folder: string, file: EvidenceFile): string {

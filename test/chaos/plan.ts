@@ -113,7 +113,23 @@ export function planOf(orders: number, seed: number): Plan {
       blow: blowOf(kind, random),
     }));
   });
-  return { orders, seed, stormMs, blows: blows.toSorted((one, other) => one.atMs - other.atMs) };
+  const spread = awayFromZombies(blows);
+  return { orders, seed, stormMs, blows: spread.toSorted((one, other) => one.atMs - other.atMs) };
+}
+
+/** What would strike a zombie strikes another worker: else it would all come at once when the zombie is awake. */
+function awayFromZombies(blows: readonly TimedBlow[]): TimedBlow[] {
+  const zombiesAt = (atMs: number): number[] =>
+    blows.flatMap(({ atMs: fromMs, blow }) =>
+      blow.kind === 'zombie' && atMs >= fromMs && atMs < fromMs + blow.forMs ? blow.worker : [],
+    );
+  return blows.map(({ atMs, blow }) => {
+    const zombies = zombiesAt(atMs);
+    if (!('worker' in blow) || blow.kind === 'zombie' || !zombies.includes(blow.worker)) return { atMs, blow };
+    const others = Array.from({ length: WORKERS }, (_, worker) => worker);
+    const worker = others.find((each) => !zombies.includes(each)) ?? blow.worker;
+    return { atMs, blow: { ...blow, worker } };
+  });
 }
 
 /** In 0..1. A replay is killed before others empty the lot; a zombie wakes while there is still something to spoil. */

@@ -9,8 +9,12 @@ export interface PublisherTask {
   readonly folder: string;
   readonly urls: string;
   readonly queue: string;
+  /** Of all messages; those before `from` are left out. */
   readonly orders: number;
+  readonly from: number;
   readonly overMs: number;
+  /** Some go by the queue on which they expire: see expiring.ts. */
+  readonly someExpire: boolean;
 }
 
 /** A line of journal.ndjson. */
@@ -24,8 +28,9 @@ export interface JournalEntry {
   readonly outcome: string;
 }
 
-const { folder, urls, queue, orders: count, overMs } = JSON.parse(process.argv[2] ?? '') as PublisherTask;
-const orders = demoOrders(count);
+const task = JSON.parse(process.argv[2] ?? '') as PublisherTask;
+const { folder, from, overMs, queue, urls } = task;
+const orders = demoOrders(task.orders).slice(from);
 const orderIds = new Map(orders.map(({ messageId, orderId }) => [messageId, orderId]));
 const [publisher, expiring] = [queue, EXPIRING_QUEUE].map((name) =>
   openSteadyPublisher({
@@ -41,7 +46,7 @@ const [publisher, expiring] = [queue, EXPIRING_QUEUE].map((name) =>
 const startedAtMs = performance.now();
 const publishing: Promise<void>[] = [];
 for (const [index, order] of orders.entries()) {
-  const dueInMs = startedAtMs + (index * overMs) / count - performance.now();
+  const dueInMs = startedAtMs + (index * overMs) / orders.length - performance.now();
   if (dueInMs > 1) await sleep(dueInMs);
   publishing.push(publish(order));
 }
@@ -51,7 +56,7 @@ await expiring?.close();
 
 async function publish(order: DemoOrder): Promise<void> {
   const message = { body: Buffer.from(order.body), messageId: order.messageId };
-  const way = wayOf(order);
+  const way = task.someExpire ? wayOf(order) : 'orders';
   if (way !== 'orders') await expiring?.publish(message);
   if (way !== 'expiring') await publisher?.publish(message);
 }

@@ -13,7 +13,8 @@ import { freeOrphans } from './orphans.ts';
 import type { Plan } from './plan.ts';
 import type { JournalEntry } from './publisher-process.ts';
 import { probe } from './probes.ts';
-import { ORDERS_QUEUE, RECEIPTS_QUEUE, setUp, WORK_QUEUES, type Stage } from './stage.ts';
+import { healGateway, ORDERS_QUEUE, RECEIPTS_QUEUE, setUp, WORK_QUEUES, type Stage } from './stage.ts';
+import { openWireLog } from './wire-watch.ts';
 
 export interface Progress {
   readonly doing: string;
@@ -44,22 +45,24 @@ const COMPARED_AFTER_MS = 10_000;
 export async function runChaos(options: RunOptions): Promise<Stage['secrets']> {
   const { keeper, directory, folder, plan, program, show } = options;
   show({ doing: 'starting three broker nodes and a database', decided: 0, blows: 0 });
-  const stage = await setUp(keeper, directory, folder, plan, program);
+  const wire = openWireLog(folder);
+  const stage = await setUp({ keeper, directory, folder, seed: plan.seed, program, wire });
   const flushing = setInterval(() => {
-    stage.wire.flush();
+    wire.flush();
   }, 200);
   const pool = new pg.Pool({ connectionString: stage.database.url, max: 2 });
   pool.on('error', () => undefined);
   try {
     await storm(stage, plan, pool, show);
-    await heal(stage);
+    // No faults any more; the nemesis has put up what it had knocked down.
+    await healGateway(stage);
     await settle(stage, plan, pool, show);
     if (await freeOrphans(stage)) await settle(stage, plan, pool, show);
     await finishOperations(stage, plan, pool, show);
     await probe(stage);
     show({ doing: 'ending the workers', decided: await decidedIn(pool), blows: plan.blows.length });
     await finishLeftovers(stage);
-    stage.wire.flush();
+    wire.flush();
     await endOutside(stage);
     await collectEvidence(stage, pool);
     return stage.secrets;
@@ -77,7 +80,8 @@ async function storm(stage: Stage, plan: Plan, pool: pg.Pool, show: RunOptions['
     timeoutMs: PATIENCE_MS,
     intervalMs: 200,
   });
-  const publisher = await stage.startPublisher();
+  const { orders, stormMs: overMs } = plan;
+  const publisher = await stage.startPublisher({ orders, from: 0, overMs, someExpire: true });
   const nemesis = unleash(plan.blows, { ...stage, ordersQueue: ORDERS_QUEUE }, stage.folder);
   const storming = new AbortController();
   const watching = (async () => {
@@ -90,11 +94,6 @@ async function storm(stage: Stage, plan: Plan, pool: pg.Pool, show: RunOptions['
   storming.abort();
   await watching;
   if (exit.code !== 0) throw new Error(`the publisher ended with ${JSON.stringify(exit)}`);
-}
-
-/** No faults any more; the nemesis has put up what it had knocked down. */
-async function heal({ gatewayUrl }: Stage): Promise<void> {
-  await fetch(`${gatewayUrl}/__faults`, { method: 'PUT', body: '[]' });
 }
 
 /** Until every order is decided and announced, or with a person; or until nothing changes any more. */

@@ -13,13 +13,13 @@ import { cardauth } from '../support/worker-process.ts';
 import { EXPIRING_QUEUE, expiringQueueArguments } from './expiring.ts';
 import { OperatorCli } from './operator-cli.ts';
 import { operatorsWith, type Operators } from './operators.ts';
-import { WORKERS, type Plan } from './plan.ts';
+import { WORKERS } from './plan.ts';
 import { PrivateDatabase } from './private-database.ts';
 import type { PublisherTask } from './publisher-process.ts';
 import type { ReceiverTask } from './receiver-process.ts';
 import type { SimulatorTask } from './simulator-process.ts';
 import { SupervisedWorker } from './supervised-worker.ts';
-import { openWireLog, type WireLog } from './wire-watch.ts';
+import type { WireLog } from './wire-watch.ts';
 
 export const ORDERS_QUEUE = 'orders';
 export const PARKED_QUEUE = 'cardauth.parked';
@@ -48,7 +48,6 @@ export interface Stage {
   readonly simulator: Kept;
   readonly receiver: Kept;
   readonly workers: readonly SupervisedWorker[];
-  readonly wire: WireLog;
   readonly operators: Operators;
   /** The database, as each of those who use it. */
   readonly databaseUrls: Readonly<Record<Role, string>>;
@@ -58,16 +57,28 @@ export interface Stage {
   readonly keeper: Keeper;
   /** What must appear in nothing that is printed, stored or published, by name. */
   readonly secrets: Readonly<Record<string, string>>;
-  startPublisher(): Promise<Kept>;
+  /** Upstream, which ends when every message is confirmed. */
+  startPublisher(task: Pick<PublisherTask, 'orders' | 'from' | 'overMs' | 'someExpire'>): Promise<Kept>;
 }
 
-export async function setUp(
-  keeper: Keeper,
-  directory: string,
-  folder: string,
-  plan: Plan,
-  program: string = cardauth,
-): Promise<Stage> {
+export interface StageOptions {
+  readonly keeper: Keeper;
+  /** Of the private services. */
+  readonly directory: string;
+  /** Where the evidence goes; must be empty or not there. */
+  readonly folder: string;
+  /** Of the faults at the gateway. */
+  readonly seed: number;
+  /** Another `cardauth` than the real one. */
+  readonly program?: string | undefined;
+  /** Who reads along between workers and broker. */
+  readonly wire: WireLog;
+  /** Settings of the workers besides the usual ones. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export async function setUp(options: StageOptions): Promise<Stage> {
+  const { directory, folder, keeper, program = cardauth, seed, settings, wire } = options;
   mkdirSync(folder, { recursive: true });
   const [cluster, database] = await Promise.all([
     startCluster(keeper, directory),
@@ -80,7 +91,7 @@ export async function setUp(
   const [port = 0] = await freePorts(1);
   const process = processStarter(keeper, folder);
   const urls = cluster.nodes.map(({ url }) => `${url}?heartbeat=3`).join(',');
-  const simulator = await process('simulator', { folder, port, seed: plan.seed } satisfies SimulatorTask);
+  const simulator = await process('simulator', { folder, port, seed } satisfies SimulatorTask);
   const receiver = await process('receiver', {
     folder,
     urls,
@@ -93,8 +104,8 @@ export async function setUp(
     'fingerprint key': randomBytes(16).toString('hex'),
     'card key': randomBytes(32).toString('base64url'),
   };
-  const environment = { ...workerEnvironment(secrets), CARDAUTH_GATEWAY_URL: `http://127.0.0.1:${port}` };
-  const wire = openWireLog(folder);
+  const gatewayUrl = `http://127.0.0.1:${port}`;
+  const environment = { ...workerEnvironment(secrets), CARDAUTH_GATEWAY_URL: gatewayUrl, ...settings };
   const workers = await Promise.all(
     Array.from({ length: WORKERS }, (_, number) =>
       SupervisedWorker.behindProxies(
@@ -120,17 +131,13 @@ export async function setUp(
     keeper,
     cluster,
     database,
-    gatewayUrl: environment.CARDAUTH_GATEWAY_URL,
+    gatewayUrl,
     simulator,
     receiver,
     workers,
-    wire,
     secrets,
-    startPublisher: () => {
-      const { orders, stormMs: overMs } = plan;
-      const task: PublisherTask = { folder, urls, queue: ORDERS_QUEUE, orders, overMs };
-      return process('publisher', task);
-    },
+    startPublisher: (task) =>
+      process('publisher', { folder, urls, queue: ORDERS_QUEUE, ...task } satisfies PublisherTask),
   };
 }
 
@@ -188,4 +195,9 @@ function processStarter(keeper: Keeper, folder: string) {
       stopSignals: ['SIGKILL'],
     });
   };
+}
+
+/** No faults at the gateway any more. */
+export async function healGateway({ gatewayUrl }: Pick<Stage, 'gatewayUrl'>): Promise<void> {
+  await fetch(`${gatewayUrl}/__faults`, { method: 'PUT', body: '[]' });
 }
