@@ -174,14 +174,27 @@ const WRONGS: readonly Wrong[] = [
     what: 'a tree that timed out too early',
     ids: ['I16'],
     make: ({ logs }) =>
-      void logs.push({ worker: 0, msg: 'tuple tree failed', reason: 'timeout', ageMs: 5_000, text: 'a line' }),
+      void logs.push({
+        worker: 0,
+        msg: 'tuple tree failed',
+        reason: 'timeout',
+        ageMs: 5_000,
+        text: 'a line',
+      }),
   },
   {
     what: 'a tree that timed out too late, though another worker was frozen',
     ids: ['I16'],
     make: ({ blows, logs }) => {
       blows.push({ atMs: 0, kind: 'zombie', worker: 1, tookMs: 40_000, forMs: 40_000 });
-      logs.push({ worker: 0, time: 40_000, msg: 'tuple tree failed', reason: 'timeout', ageMs: 40_000, text: '' });
+      logs.push({
+        worker: 0,
+        time: 40_000,
+        msg: 'tuple tree failed',
+        reason: 'timeout',
+        ageMs: 40_000,
+        text: '',
+      });
     },
   },
   {
@@ -199,7 +212,13 @@ const WRONGS: readonly Wrong[] = [
     make: ({ events, operators }) => {
       const happened_at = new Date((operators.at(-1)?.atMs ?? 0) + 50).toISOString();
       const [before, after] = ['authorizing', 'ready-to-ship'];
-      events.push({ ...row(events, READY), version: 9, happened_at, status_before: before, status_after: after });
+      events.push({
+        ...row(events, READY),
+        version: 9,
+        happened_at,
+        status_before: before,
+        status_after: after,
+      });
     },
   },
   {
@@ -257,7 +276,8 @@ const WRONGS: readonly Wrong[] = [
   {
     what: 'a broken configuration that starts',
     ids: ['I20'],
-    make: ({ probes }) => void probes.push({ about: 'configuration', what: 'a long lease', answer: 'allowed' }),
+    make: ({ probes }) =>
+      void probes.push({ about: 'configuration', what: 'a long lease', answer: 'allowed' }),
   },
   {
     what: 'a card number in a log',

@@ -86,9 +86,22 @@ function operate(draft: Draft, startMs: number): void {
     { ...entry, audit_id: 3, command_id: 'pause-1', action: 'pause', subject: 'intake', happened_at: at(2) },
   );
   draft.batches.push({ batch_id: 'b-1', command_id: 'replay-1', state: 'done' });
-  draft.members.push({ batch_id: 'b-1', park_id: 'p-1', order_id: '20', state: 'published', settled_at: at(1) });
+  draft.members.push({
+    batch_id: 'b-1',
+    park_id: 'p-1',
+    order_id: '20',
+    state: 'published',
+    settled_at: at(1),
+  });
   const typed = (seconds: number, args: string[], commandId: string, printed: unknown[] = []): void => {
-    draft.operators.push({ atMs: startMs + seconds * 1_000, tookMs: 100, args, commandId, exitCode: 0, printed });
+    draft.operators.push({
+      atMs: startMs + seconds * 1_000,
+      tookMs: 100,
+      args,
+      commandId,
+      exitCode: 0,
+      printed,
+    });
   };
   typed(1, ['parked', 'replay'], 'replay-1');
   typed(2, ['parked', 'replay'], 'replay-1');

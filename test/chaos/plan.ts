@@ -125,7 +125,8 @@ function awayFromZombies(blows: readonly TimedBlow[]): TimedBlow[] {
     );
   return blows.map(({ atMs, blow }) => {
     const zombies = zombiesAt(atMs);
-    if (!('worker' in blow) || blow.kind === 'zombie' || !zombies.includes(blow.worker)) return { atMs, blow };
+    if (!('worker' in blow) || blow.kind === 'zombie' || !zombies.includes(blow.worker))
+      return { atMs, blow };
     const others = Array.from({ length: WORKERS }, (_, worker) => worker);
     const worker = others.find((each) => !zombies.includes(each)) ?? blow.worker;
     return { atMs, blow: { ...blow, worker } };

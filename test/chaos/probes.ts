@@ -23,8 +23,7 @@ const EXIT_TIMEOUT_MS = 30_000;
 export async function probe(stage: Stage): Promise<void> {
   const owner = stage.database.url;
   for (const [role, url] of Object.entries({ ...stage.databaseUrls, owner })) {
-    for (const sql of FORBIDDEN)
-      record(stage.folder, 'probes', await tried(`as ${role}: ${sql}`, url, sql));
+    for (const sql of FORBIDDEN) record(stage.folder, 'probes', await tried(`as ${role}: ${sql}`, url, sql));
   }
   record(stage.folder, 'probes', await startedWith(stage, { CARDAUTH_LEASE_MS: '60000' }));
 }
@@ -48,7 +47,13 @@ async function startedWith(stage: Stage, broken: Readonly<Record<string, string>
   const worker = await keeper.spawn({
     command: process.execPath,
     args: [program, 'worker'],
-    env: { ...process.env, ...environment, AMQP_URL: cluster.urls, DATABASE_URL: databaseUrls.worker, ...broken },
+    env: {
+      ...process.env,
+      ...environment,
+      AMQP_URL: cluster.urls,
+      DATABASE_URL: databaseUrls.worker,
+      ...broken,
+    },
     cwd: folder,
     logFile: join(folder, 'misconfigured.log'),
     stopSignals: ['SIGKILL'],

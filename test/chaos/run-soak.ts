@@ -160,4 +160,3 @@ async function untilDone(stage: Stage, pool: pg.Pool, orders: number): Promise<v
 const OPEN = `
   select count(*)::int as n from cardauth.orders
   where notified_at is null and status in ('received', 'authorizing', 'authorization-unknown', 'ready-to-ship', 'denied')`;
-

@@ -6,8 +6,6 @@ import { SOAK_USAGE, soakOptionsOf, type SoakOptions } from './soak-options.ts';
 
 const USAGE_EXIT_CODE = 64;
 
-process.exitCode = await main(process.argv.slice(2));
-
 async function main(args: readonly string[]): Promise<number> {
   if (args.includes('--help')) {
     process.stdout.write(SOAK_USAGE);
@@ -17,7 +15,9 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     options = soakOptionsOf(args);
   } catch (error) {
-    process.stderr.write(`soak: ${error instanceof Error ? error.message : 'bad arguments'}\n\n${SOAK_USAGE}`);
+    process.stderr.write(
+      `soak: ${error instanceof Error ? error.message : 'bad arguments'}\n\n${SOAK_USAGE}`,
+    );
     return USAGE_EXIT_CODE;
   }
   const report = await runSoak({
@@ -70,3 +70,5 @@ function verdictOf({ flatness: { isFlat }, problems }: SoakReport): string {
   if (isFlat === undefined) return `${books}; too short to tell whether it is flat`;
   return `${books}; memory, handles, latency and backlog are ${isFlat ? 'flat' : 'NOT flat'}`;
 }
+
+process.exitCode = await main(process.argv.slice(2));

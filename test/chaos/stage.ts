@@ -9,6 +9,7 @@ import { connectBroker } from '../support/broker-client.ts';
 import { startCluster, type BrokerCluster } from '../support/cluster.ts';
 import { freePorts, type Keeper, type Kept } from '../support/private-services.ts';
 import { silent } from '../support/silent-log.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { cardauth } from '../support/worker-process.ts';
 import { EXPIRING_QUEUE, expiringQueueArguments } from './expiring.ts';
 import { OperatorCli } from './operator-cli.ts';
@@ -197,7 +198,9 @@ function processStarter(keeper: Keeper, folder: string) {
   };
 }
 
-/** No faults at the gateway any more. */
+/** No faults at the gateway any more; it may have been started just now. */
 export async function healGateway({ gatewayUrl }: Pick<Stage, 'gatewayUrl'>): Promise<void> {
-  await fetch(`${gatewayUrl}/__faults`, { method: 'PUT', body: '[]' });
+  await waitFor('the gateway to be healed', async () => {
+    return (await fetch(`${gatewayUrl}/__faults`, { method: 'PUT', body: '[]' })).ok;
+  });
 }

@@ -25,7 +25,14 @@ function write(to: string): void {
   const { heapUsed: heapBytes, rss: rssBytes } = process.memoryUsage();
   const resources = process.getActiveResourcesInfo().length;
   const { pid } = process;
-  const vitals: Vitals = { atMs: Date.now(), pid, rssBytes, heapBytes, descriptors: descriptors(), resources };
+  const vitals: Vitals = {
+    atMs: Date.now(),
+    pid,
+    rssBytes,
+    heapBytes,
+    descriptors: descriptors(),
+    resources,
+  };
   record(to, 'vitals', vitals);
 }
 

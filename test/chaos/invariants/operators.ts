@@ -10,7 +10,12 @@ const EX_CONFIG = '78';
 const REFUSED = ['42501', '23514'];
 
 export function operatorFindings(evidence: Evidence): Finding[] {
-  return [...reconcileFindings(evidence), ...replayFindings(evidence), ...auditFindings(evidence), broken(evidence)];
+  return [
+    ...reconcileFindings(evidence),
+    ...replayFindings(evidence),
+    ...auditFindings(evidence),
+    broken(evidence),
+  ];
 }
 
 // --- I8 ----------------------------------------------------------------------------------------------------------
@@ -21,15 +26,21 @@ function reconcileFindings({ events, operators, orders }: Evidence): Finding[] {
   const left = differencesIn(last);
   const statusOf = new Map(orders.map(({ order_id, status }) => [order_id, status]));
   return [
-    examine('I8', 'reconciling again settles nothing and changes nothing', runs.slice(1).slice(-1), ({ atMs }) => {
-      const changed = events.find(
-        ({ happened_at, status_after, status_before }) =>
-          status_after !== status_before && Date.parse(happened_at) > atMs,
-      );
-      const certain = left.find(({ isCertain, settled }) => isCertain || settled !== null);
-      if (certain !== undefined) return `${certain.kind} of order ${certain.orderId} was left for the second time`;
-      return changed && `order ${changed.order_id} changed after the last reconciliation`;
-    }),
+    examine(
+      'I8',
+      'reconciling again settles nothing and changes nothing',
+      runs.slice(1).slice(-1),
+      ({ atMs }) => {
+        const changed = events.find(
+          ({ happened_at, status_after, status_before }) =>
+            status_after !== status_before && Date.parse(happened_at) > atMs,
+        );
+        const certain = left.find(({ isCertain, settled }) => isCertain || settled !== null);
+        if (certain !== undefined)
+          return `${certain.kind} of order ${certain.orderId} was left for the second time`;
+        return changed && `order ${changed.order_id} changed after the last reconciliation`;
+      },
+    ),
     examine('I8', 'what reconciling leaves is with a person', left, ({ kind, orderId }) => {
       const status = statusOf.get(orderId);
       return status === 'review' ? undefined : `${kind}: order ${orderId} is ${status ?? 'not stored'}`;
@@ -74,8 +85,11 @@ function replayFindings(evidence: Evidence): Finding[] {
     examine('I17', 'no replay is left half done, whoever was killed', batches, ({ batch_id, state }) =>
       state === 'done' ? undefined : `replay ${batch_id} is ${state}`,
     ),
-    examine('I17', 'what is parked is replayed once', grouped(done, ({ park_id }) => park_id), ([parkId, times]) =>
-      times.length === 1 ? undefined : `${parkId} was replayed ${times.length} times`,
+    examine(
+      'I17',
+      'what is parked is replayed once',
+      grouped(done, ({ park_id }) => park_id),
+      ([parkId, times]) => (times.length === 1 ? undefined : `${parkId} was replayed ${times.length} times`),
     ),
     examine(
       'I17',
@@ -83,8 +97,13 @@ function replayFindings(evidence: Evidence): Finding[] {
       done.filter((member) => wasDecided(member, decidedAt)),
       ({ order_id, settled_at }) => {
         const decidedAtMs = decidedAt.get(order_id ?? '') ?? Infinity;
-        const late = (charges.get(order_id ?? '') ?? []).find(({ at }) => Date.parse(at) > decidedAtMs + ROUNDING_MS);
-        return late && `order ${String(order_id)} was replayed at ${String(settled_at)}, and sent again at ${late.at}`;
+        const late = (charges.get(order_id ?? '') ?? []).find(
+          ({ at }) => Date.parse(at) > decidedAtMs + ROUNDING_MS,
+        );
+        return (
+          late &&
+          `order ${String(order_id)} was replayed at ${String(settled_at)}, and sent again at ${late.at}`
+        );
       },
     ),
   ];
@@ -103,7 +122,9 @@ function wasDecided({ order_id, settled_at }: ReplayMember, decidedAt: ReadonlyM
 function auditFindings({ audit, members, operators, probes }: Evidence): Finding[] {
   const subjects = new Set(audit.map(({ subject }) => subject));
   const commandIds = new Set(audit.map(({ command_id }) => command_id));
-  const changed = operators.filter(({ commandId, printed }) => commandId !== undefined && printed.some(isChange));
+  const changed = operators.filter(
+    ({ commandId, printed }) => commandId !== undefined && printed.some(isChange),
+  );
   return [
     examine('I18', 'every action of an operator says who, when, why, before and after', audit, (row) =>
       isComplete(row) ? undefined : `audit row ${row.audit_id} says too little`,
@@ -126,7 +147,9 @@ function auditFindings({ audit, members, operators, probes }: Evidence): Finding
 function isComplete({ action, actor, after, before, happened_at, reason, subject }: AuditRow): boolean {
   // A replay begins out of nothing.
   const isBegun = before !== null || subject.startsWith('batch:');
-  return [action, actor, happened_at, reason, subject].every((text) => text !== '') && after !== null && isBegun;
+  return (
+    [action, actor, happened_at, reason, subject].every((text) => text !== '') && after !== null && isBegun
+  );
 }
 
 /** A value that a command printed: something was done, as `pause`, `unknown resolve` and their like say it. */
