@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { waitFor } from '../support/wait-for.ts';
-import { cardauth, type WorkerProcess } from '../support/worker-process.ts';
+import { cardauth, type Exit, type WorkerProcess } from '../support/worker-process.ts';
 import { newOrderId, openStage, orderJson, type Environment, type Stage } from './stage.ts';
 
 const sabotage = fileURLToPath(new URL('sabotage-process.js', import.meta.url));
@@ -16,6 +16,14 @@ const SHORT_LEASE: Environment = {
   CARDAUTH_MESSAGE_TIMEOUT_MS: '4000',
   CARDAUTH_DRAIN_MS: '3000',
   CARDAUTH_MAX_ATTEMPTS: '50',
+};
+
+/** It would wait for minutes for what is in flight. */
+const PATIENT: Environment = {
+  CARDAUTH_GATEWAY_TIMEOUT_MS: '100000',
+  CARDAUTH_LEASE_MS: '200000',
+  CARDAUTH_MESSAGE_TIMEOUT_MS: '300000',
+  CARDAUTH_DRAIN_MS: '200000',
 };
 
 describe("faults of the worker's process", { concurrency: false }, () => {
@@ -66,13 +74,16 @@ describe("faults of the worker's process", { concurrency: false }, () => {
     const stage = await openStage(t);
     await stage.gateway.setFaults([{ fault: { kind: 'hold' }, times: 1 }]);
     const orderId = newOrderId();
-    const worker = await stage.startWorker();
+    const worker = await stage.startWorker(PATIENT);
     await stage.publish(orderJson(orderId));
     await waitFor('the charge', async () => (await stage.gateway.approvals(orderId)).length === 1);
     worker.kill('SIGTERM');
     await worker.waitForLine('draining');
     worker.kill('SIGTERM');
-    assert.deepEqual(await worker.exited, { code: 143, signal: null });
+    let exit: Exit | undefined;
+    void worker.exited.then((seen) => (exit = seen));
+    await waitFor('the worker to end, long before its request does', () => exit, { timeoutMs: 30_000 });
+    assert.deepEqual(exit, { code: 143, signal: null });
     await completedByAnother(stage, [orderId]);
   });
 
