@@ -32,7 +32,10 @@ export async function runWorker(config: WorkerConfig): Promise<number> {
     { completed: completed.length, returned: returned.length, unknown: unknown.length },
     'drained: completed, returned to the broker, and of unknown outcome (these were returned too)',
   );
-  return unknown.length === 0 ? 0 : 128 + constants.signals[signal];
+  const exitCode = unknown.length === 0 ? 0 : 128 + constants.signals[signal];
+  // A request that nobody waits for any more would keep the process alive until its wall.
+  if (signals.count() > 1) process.exit(exitCode);
+  return exitCode;
 }
 
 async function openHealthServer(config: WorkerConfig, worker: Worker, log: Log) {
@@ -61,7 +64,14 @@ function sayWhenReady(worker: Worker, log: Log): void {
 
 type EndSignal = 'SIGTERM' | 'SIGINT';
 
-function listenForSignals(): { readonly first: Promise<EndSignal>; readonly second: Promise<EndSignal> } {
+interface EndSignals {
+  readonly first: Promise<EndSignal>;
+  readonly second: Promise<EndSignal>;
+  /** How many there have been. */
+  readonly count: () => number;
+}
+
+function listenForSignals(): EndSignals {
   let hearFirst: (signal: EndSignal) => void;
   let hearSecond: (signal: EndSignal) => void;
   const first = new Promise<EndSignal>((resolve) => (hearFirst = resolve));
@@ -74,7 +84,7 @@ function listenForSignals(): { readonly first: Promise<EndSignal>; readonly seco
   };
   process.on('SIGTERM', hear);
   process.on('SIGINT', hear);
-  return { first, second };
+  return { first, second, count: () => heard };
 }
 
 /** A bug ends the process: everything unfinished is still on the queue, and a half-broken worker is worse than none. */

@@ -1,6 +1,6 @@
 /** `npm run chaos`: one run, its progress on stderr, its verdict on stdout. See options.ts. */
-import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
+import { commit } from './commit.ts';
 import { optionsOf, USAGE, type ChaosOptions } from './options.ts';
 import { asTable } from './report.ts';
 import type { Progress } from './run-chaos.ts';
@@ -33,14 +33,6 @@ async function main(args: readonly string[]): Promise<number> {
     process.stdout.write(`  The planted bug was ${report.violations > 0 ? 'found' : 'NOT FOUND'}.\n`);
   // Whatever a planted bug does to a worker, the storm may have missed it.
   return isPlanted ? Number(report.violations === 0) : Number(report.violations > 0 || !report.wasStorm);
-}
-
-function commit(): string {
-  try {
-    return execFileSync('git', ['describe', '--always', '--dirty'], { encoding: 'utf8' }).trim();
-  } catch {
-    return 'unknown';
-  }
 }
 
 /** One line that changes on a terminal; elsewhere a line now and then. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { check } from './checker.ts';
 import { discard, idealEvidence, wireEvent, type Draft } from './ideal-evidence.ts';
+import { ALL_INVARIANTS, SHOWN_ELSEWHERE } from './shown-elsewhere.ts';
 
 /** An approved order, a denied one, one that is upstream's mistake, of those in the evidence. */
 const READY = '20';
@@ -173,13 +174,110 @@ const WRONGS: readonly Wrong[] = [
     what: 'a tree that timed out too early',
     ids: ['I16'],
     make: ({ logs }) =>
-      void logs.push({ msg: 'tuple tree failed', reason: 'timeout', ageMs: 5_000, text: 'a line' }),
+      void logs.push({
+        worker: 0,
+        msg: 'tuple tree failed',
+        reason: 'timeout',
+        ageMs: 5_000,
+        text: 'a line',
+      }),
+  },
+  {
+    what: 'a tree that timed out too late, though another worker was frozen',
+    ids: ['I16'],
+    make: ({ blows, logs }) => {
+      blows.push({ atMs: 0, kind: 'zombie', worker: 1, tookMs: 40_000, forMs: 40_000 });
+      logs.push({
+        worker: 0,
+        time: 40_000,
+        msg: 'tuple tree failed',
+        reason: 'timeout',
+        ageMs: 40_000,
+        text: '',
+      });
+    },
+  },
+  {
+    what: 'a second reconciliation that finds something to settle',
+    ids: ['I8', 'I8'],
+    make: ({ operators }) => {
+      const last = operators.at(-1);
+      const difference = { kind: 'unrecorded_approval', orderId: READY, isCertain: true, settled: null };
+      if (last !== undefined) last.printed = [{ differences: [difference] }];
+    },
+  },
+  {
+    what: 'an order that a second reconciliation changes',
+    ids: ['I5', 'I8'],
+    make: ({ events, operators }) => {
+      const happened_at = new Date((operators.at(-1)?.atMs ?? 0) + 50).toISOString();
+      const [before, after] = ['authorizing', 'ready-to-ship'];
+      events.push({
+        ...row(events, READY),
+        version: 9,
+        happened_at,
+        status_before: before,
+        status_after: after,
+      });
+    },
+  },
+  {
+    what: 'a replay command that began two replays',
+    ids: ['I17'],
+    make: ({ batches }) => void batches.push({ batch_id: 'b-2', command_id: 'replay-1', state: 'done' }),
+  },
+  {
+    what: 'a killed replay that nobody took up',
+    ids: ['I17'],
+    make: ({ batches }) => void batches.push({ batch_id: 'b-2', command_id: 'replay-2', state: 'open' }),
+  },
+  {
+    what: 'a parked order that was replayed twice',
+    ids: ['I17'],
+    make: ({ members }) => {
+      const [member] = members;
+      if (member !== undefined) members.push({ ...member, batch_id: 'b-2' });
+    },
+  },
+  {
+    what: 'a decided order that was sent again after its replay',
+    ids: ['I6', 'I17'],
+    make: ({ members, requests }) => {
+      const at = new Date(Date.parse(members[0]?.settled_at ?? '') + 500).toISOString();
+      requests.push({ ...of(requests, READY), at });
+    },
   },
   {
     what: 'an operator without a reason',
     ids: ['I18'],
-    make: ({ audit }) =>
-      void audit.push({ audit_id: 1, actor: 'me', action: 'replay', reason: '', subject: 'order:1' }),
+    make: ({ audit }) => {
+      const [entry] = audit;
+      if (entry !== undefined) entry.reason = '';
+    },
+  },
+  {
+    what: 'an action that does not say what was before',
+    ids: ['I18'],
+    make: ({ audit }) => {
+      const last = audit.at(-1);
+      if (last !== undefined) last.before = null;
+    },
+  },
+  {
+    what: 'a replay and a pause without a trace',
+    ids: ['I18', 'I18'],
+    make: (draft) => void (draft.audit = []),
+  },
+  {
+    what: 'an audit log that can be changed',
+    ids: ['I18'],
+    make: ({ probes }) => void probes.push({ about: 'audit log', what: 'delete', answer: 'allowed' }),
+  },
+  {
+    what: 'a broken configuration that starts',
+    ids: ['I20'],
+    make: ({ probes }) =>
+      void probes.push({ about: 'configuration', what: 'a long lease', answer: 'allowed' }),
   },
   {
     what: 'a card number in a log',
@@ -204,7 +302,7 @@ const WRONGS: readonly Wrong[] = [
     what: 'a bug in a log',
     ids: ['conduct'],
     make: ({ logs }) =>
-      void logs.push({ msg: 'a bug: the worker ends', text: '{"msg":"a bug: the worker ends"}' }),
+      void logs.push({ worker: 0, msg: 'a bug: the worker ends', text: '{"msg":"a bug: the worker ends"}' }),
   },
   {
     what: 'a blow that did not fall',
@@ -221,22 +319,7 @@ describe('the checker', () => {
     const findings = check(draft);
     discard(draft);
     assert.deepEqual(violated(findings), []);
-    for (const id of [
-      'I1',
-      'I2',
-      'I3',
-      'I4',
-      'I5',
-      'I6',
-      'I8',
-      'I9',
-      'I10',
-      'I11',
-      'I12',
-      'I13',
-      'I14',
-      'I19',
-    ])
+    for (const id of ALL_INVARIANTS.filter((each) => SHOWN_ELSEWHERE[each] === undefined))
       assert.ok(
         findings.some((finding) => finding.id === id && finding.cases > 0),
         id,

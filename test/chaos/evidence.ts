@@ -5,7 +5,10 @@ import type { LoggedRequest } from '../../src/simulator/request-log.ts';
 import type { DumpedRow, ParkedCopy } from './collect.ts';
 import { entriesOf } from './files.ts';
 import type { BlowEntry } from './nemesis.ts';
+import type { Orphans } from './orphans.ts';
+import type { OperatorCommand } from './operator-cli.ts';
 import type { Plan } from './plan.ts';
+import type { Probe } from './probes.ts';
 import type { JournalEntry } from './publisher-process.ts';
 import type { Receipt } from './receiver-process.ts';
 import type { WorkerExit } from './supervised-worker.ts';
@@ -48,10 +51,29 @@ export interface ParkedRow {
 
 export interface AuditRow {
   readonly audit_id: number;
+  readonly happened_at: string;
+  readonly command_id: string;
   readonly actor: string;
   readonly action: string;
   readonly reason: string;
   readonly subject: string;
+  readonly before: object | null;
+  readonly after: object | null;
+}
+
+export interface ReplayBatchRow {
+  readonly batch_id: string;
+  readonly command_id: string;
+  readonly state: string;
+}
+
+/** One parked order in one replay. */
+export interface ReplayMember {
+  readonly batch_id: string;
+  readonly park_id: string;
+  readonly order_id: string | null;
+  readonly state: string;
+  readonly settled_at: string | null;
 }
 
 /** What a run left behind; nothing in it is a worker's word but `logs` and what it wrote into the database. */
@@ -70,6 +92,11 @@ export interface Evidence {
   readonly attempts: readonly AttemptRow[];
   readonly events: readonly EventRow[];
   readonly audit: readonly AuditRow[];
+  readonly batches: readonly ReplayBatchRow[];
+  readonly members: readonly ReplayMember[];
+  readonly operators: readonly OperatorCommand[];
+  readonly orphans: readonly Orphans[];
+  readonly probes: readonly Probe[];
   /** Recorded, and those that were still on the queue. */
   readonly parkedRows: readonly ParkedRow[];
   readonly parked: readonly ParkedCopy[];
@@ -80,7 +107,10 @@ export interface Evidence {
 }
 
 export interface LogLine {
+  readonly worker: number;
   readonly msg: string;
+  /** When it was written. */
+  readonly time?: number;
   readonly reason?: string;
   readonly ageMs?: number;
   /** The line as it is. */
@@ -110,6 +140,11 @@ export function loadEvidence(
     attempts: table('attempts'),
     events: table<EventRow>('order_events').sort((one, other) => one.event_id - other.event_id),
     audit: table('audit_log'),
+    batches: table('replay_batches'),
+    members: table('replay_members'),
+    operators: entriesOf(folder, 'operators'),
+    orphans: entriesOf(folder, 'orphans'),
+    probes: entriesOf(folder, 'probes'),
     parkedRows: table('parked_orders'),
     parked: entriesOf(folder, 'parked'),
     queues: entriesOf(folder, 'queues'),
@@ -121,18 +156,19 @@ export function loadEvidence(
 
 function logLines(folder: string): LogLine[] {
   if (!existsSync(folder)) return [];
-  return readdirSync(folder)
-    .filter((name) => /^worker-\d+\.log$/.test(name))
-    .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n'))
-    .filter((text) => text !== '')
-    .map(lineOf);
+  return readdirSync(folder).flatMap((name) => {
+    const number = /^worker-(\d+)\.log$/.exec(name)?.[1];
+    if (number === undefined) return [];
+    const lines = readFileSync(join(folder, name), 'utf8').split('\n');
+    return lines.filter((text) => text !== '').map((text) => lineOf(text, Number(number)));
+  });
 }
 
 /** A line that a kill has cut off, or that Node wrote, is none of pino's. */
-function lineOf(text: string): LogLine {
+function lineOf(text: string, worker: number): LogLine {
   try {
-    return { ...(JSON.parse(text) as Omit<LogLine, 'text'>), text };
+    return { ...(JSON.parse(text) as Pick<LogLine, 'msg'>), worker, text };
   } catch {
-    return { msg: '', text };
+    return { worker, msg: '', text };
   }
 }

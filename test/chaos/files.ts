@@ -10,8 +10,12 @@
  *     parked.ndjson     the parking lot when all was over
  *     queues.ndjson     how many messages were left on which queue
  *     blows.ndjson      the nemesis: what befell whom, when
+ *     operators.ndjson  the operators: each command, and what it came to
+ *     orphans.ndjson    messages that the broker had given to consumers that were gone, see orphans.ts
+ *     probes.ndjson     what was tried in the end and must be refused
  *     exits.ndjson      the supervisors: how each life of a worker ended
- *     worker-<n>.log    what the workers printed
+ *     vitals.ndjson     the workers of a soak, of themselves (vitals-process.ts)
+ *     worker-<n>.log    what the workers printed; operator-<n>.log, what a command did
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,6 +30,10 @@ export type EvidenceFile =
   | 'parked'
   | 'queues'
   | 'blows'
+  | 'operators'
+  | 'orphans'
+  | 'probes'
+  | 'vitals'
   | 'exits';
 
 export function pathOf(folder: string, file: EvidenceFile): string {

@@ -37,6 +37,11 @@ export function idealEvidence(): Draft {
     attempts: [],
     events: [],
     audit: [],
+    batches: [],
+    members: [],
+    operators: [],
+    orphans: [],
+    probes: [],
     parkedRows: [],
     parked: [],
     queues: [{ name: 'orders', messages: 0 }],
@@ -65,8 +70,48 @@ export function idealEvidence(): Draft {
     }
     draft.wire.push(wireEvent(time(9), 'acked', messageId));
   }
+  operate(draft, START_MS + ORDERS * 1_000);
   writeFileSync(join(folder, 'worker-0.log'), draft.logs.map(({ text }) => text).join('\n'));
   return draft;
+}
+
+/** A replay that was typed twice, of an order that was decided before, a pause, and two reconciliations. */
+function operate(draft: Draft, startMs: number): void {
+  const at = (seconds: number): string => new Date(startMs + seconds * 1_000).toISOString();
+  const entry = { actor: 'anna', reason: 'a storm', before: { state: 'before' }, after: { state: 'after' } };
+  const replay = { ...entry, command_id: 'replay-1', action: 'parked replay', happened_at: at(1) };
+  draft.audit.push(
+    { ...replay, audit_id: 1, subject: 'batch:b-1', before: null },
+    { ...replay, audit_id: 2, subject: 'parked:p-1' },
+    { ...entry, audit_id: 3, command_id: 'pause-1', action: 'pause', subject: 'intake', happened_at: at(2) },
+  );
+  draft.batches.push({ batch_id: 'b-1', command_id: 'replay-1', state: 'done' });
+  draft.members.push({
+    batch_id: 'b-1',
+    park_id: 'p-1',
+    order_id: '20',
+    state: 'published',
+    settled_at: at(1),
+  });
+  const typed = (seconds: number, args: string[], commandId: string, printed: unknown[] = []): void => {
+    draft.operators.push({
+      atMs: startMs + seconds * 1_000,
+      tookMs: 100,
+      args,
+      commandId,
+      exitCode: 0,
+      printed,
+    });
+  };
+  typed(1, ['parked', 'replay'], 'replay-1');
+  typed(2, ['parked', 'replay'], 'replay-1');
+  typed(2, ['pause'], 'pause-1', [{ outcome: 'changed' }]);
+  typed(3, ['reconcile'], 'reconcile-1', [{ differences: [] }]);
+  typed(4, ['reconcile'], 'reconcile-2', [{ differences: [] }]);
+  draft.probes.push(
+    { about: 'audit log', what: 'delete', answer: '42501' },
+    { about: 'configuration', what: 'a long lease', answer: '78' },
+  );
 }
 
 export function discard({ folder }: Draft): void {

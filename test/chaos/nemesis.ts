@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BrokerCluster } from '../support/cluster.ts';
 import type { ClusterNode } from '../support/cluster-node.ts';
 import { record } from './files.ts';
+import type { Operators } from './operators.ts';
 import type { Blow, BlowKind, TimedBlow } from './plan.ts';
 import type { PrivateDatabase } from './private-database.ts';
 import type { SupervisedWorker } from './supervised-worker.ts';
@@ -15,6 +16,7 @@ export interface Victims {
   readonly ordersQueue: string;
   readonly database: PrivateDatabase;
   readonly workers: readonly SupervisedWorker[];
+  readonly operators: Operators;
 }
 
 /** A line of blows.ndjson. */
@@ -23,6 +25,8 @@ export interface BlowEntry {
   readonly kind: BlowKind;
   readonly tookMs: number;
   readonly worker?: number;
+  /** How long it was to last, where that was planned. */
+  readonly forMs?: number;
   /** Why it did not happen as planned. */
   readonly failed?: string;
 }
@@ -64,7 +68,8 @@ function laneOf(blow: Blow): string {
     case 'leader killed':
     case 'node killed':
     case 'node isolated':
-    case 'alarm':
+    case 'memory alarm':
+    case 'disk alarm':
       return 'broker';
     case 'broker cut':
     case 'database cut':
@@ -72,14 +77,25 @@ function laneOf(blow: Blow): string {
     case 'worker killed':
     case 'worker ended':
     case 'worker frozen':
+    case 'zombie':
       return `worker ${blow.worker}`;
+    case 'replay killed':
+    case 'lot replayed':
+    case 'lot replayed by two':
+      return 'parking lot';
+    case 'unknowns resolved':
+    case 'announcements resent':
+      return 'unfinished orders';
+    case 'intake paused':
+      return 'intake';
   }
 }
 
 async function strike(blow: Blow, victims: Victims): Promise<BlowEntry> {
   const atMs = Date.now();
-  const about = 'worker' in blow ? { worker: blow.worker } : {};
-  const entry = { atMs, kind: blow.kind, ...about };
+  const worker = 'worker' in blow ? { worker: blow.worker } : {};
+  const forMs = 'forMs' in blow ? { forMs: blow.forMs } : {};
+  const entry = { atMs, kind: blow.kind, ...worker, ...forMs };
   try {
     await carryOut(blow, victims);
     return { ...entry, tookMs: Date.now() - atMs };
@@ -89,7 +105,8 @@ async function strike(blow: Blow, victims: Victims): Promise<BlowEntry> {
   }
 }
 
-async function carryOut(blow: Blow, { cluster, database, ordersQueue, workers }: Victims): Promise<void> {
+async function carryOut(blow: Blow, victims: Victims): Promise<void> {
+  const { cluster, database, operators, ordersQueue, workers } = victims;
   switch (blow.kind) {
     case 'worker killed':
       await workers[blow.worker]?.kill();
@@ -98,6 +115,7 @@ async function carryOut(blow: Blow, { cluster, database, ordersQueue, workers }:
       workers[blow.worker]?.send('SIGTERM');
       return;
     case 'worker frozen':
+    case 'zombie':
       workers[blow.worker]?.send('SIGSTOP');
       await sleep(blow.forMs);
       workers[blow.worker]?.send('SIGCONT');
@@ -129,12 +147,27 @@ async function carryOut(blow: Blow, { cluster, database, ordersQueue, workers }:
       await cluster.allBack(ordersQueue);
       return;
     }
-    case 'alarm':
-      await nodeOf(cluster, blow.node).rabbitmqctl('set_vm_memory_high_watermark', 'absolute', '1MB');
-      await sleep(blow.forMs);
-      await nodeOf(cluster, blow.node).rabbitmqctl('set_vm_memory_high_watermark', '0.4');
+    case 'memory alarm':
+      await alarm(nodeOf(cluster, blow.node), blow.forMs, 'set_vm_memory_high_watermark', MEMORY_LIMITS);
       return;
+    case 'disk alarm':
+      await alarm(nodeOf(cluster, blow.node), blow.forMs, 'set_disk_free_limit', DISK_LIMITS);
+      return;
+    default:
+      await operators.act(blow);
   }
+}
+
+/** What raises the alarm, and what ends it: publishers are blocked in between. */
+type Limits = readonly [raises: readonly string[], ends: readonly string[]];
+const MEMORY_LIMITS: Limits = [['absolute', '1MB'], ['0.4']];
+const DISK_LIMITS: Limits = [['9000GB'], ['1MB']];
+
+async function alarm(node: ClusterNode, forMs: number, command: string, limits: Limits): Promise<void> {
+  const [raises, ends] = limits;
+  await node.rabbitmqctl(command, ...raises);
+  await sleep(forMs);
+  await node.rabbitmqctl(command, ...ends);
 }
 
 async function restart(node: ClusterNode, downMs: number): Promise<void> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { optionsOf } from './options.ts';
-import { planOf, type BlowKind } from './plan.ts';
+import { OPERATORS_ACTS, planOf, ZOMBIE_MS, type BlowKind } from './plan.ts';
 
 describe('the plan of a run', () => {
   it('is the same for the same seed, and another for another', () => {
@@ -18,6 +18,7 @@ describe('the plan of a run', () => {
     assert.ok(count('leader killed', 'node killed') >= 4);
     assert.ok(count('broker cut', 'database cut') >= 30);
     assert.ok(stormMs <= 240_000);
+    assert.ok(OPERATORS_ACTS.every((kind) => count(kind) >= 4));
     const times = blows.map(({ atMs }) => atMs);
     assert.deepEqual(
       times,
@@ -26,9 +27,21 @@ describe('the plan of a run', () => {
     assert.ok(times.every((atMs) => atMs >= 0 && atMs <= stormMs));
   });
 
+  it('strikes no worker that is a zombie', () => {
+    for (let seed = 0; seed < 50; seed += 1) {
+      const { blows } = planOf(300, seed);
+      const zombie = blows.find(({ blow }) => blow.kind === 'zombie');
+      assert.ok(zombie !== undefined && 'worker' in zombie.blow);
+      for (const { atMs, blow } of blows) {
+        if (blow === zombie.blow || !('worker' in blow) || atMs < zombie.atMs) continue;
+        assert.ok(blow.worker !== zombie.blow.worker || atMs >= zombie.atMs + ZOMBIE_MS, `seed ${seed}`);
+      }
+    }
+  });
+
   it('has each of the kinds that a small run can stand, too', () => {
     const kinds = new Set(planOf(10, 1).blows.map(({ blow }) => blow.kind));
-    assert.equal(kinds.size, 7);
+    assert.equal(kinds.size, 16);
   });
 });
 

@@ -10,13 +10,25 @@ export type Blow =
   | { readonly kind: 'worker killed'; readonly worker: number }
   | { readonly kind: 'worker ended'; readonly worker: number }
   | { readonly kind: 'worker frozen'; readonly worker: number; readonly forMs: number }
+  | { readonly kind: 'zombie'; readonly worker: number; readonly forMs: number }
   | { readonly kind: 'broker cut'; readonly worker: number }
   | { readonly kind: 'database cut'; readonly worker: number }
   | { readonly kind: 'database crashed'; readonly downMs: number }
   | { readonly kind: 'leader killed'; readonly downMs: number }
   | { readonly kind: 'node killed'; readonly node: number; readonly downMs: number }
   | { readonly kind: 'node isolated'; readonly node: number; readonly forMs: number }
-  | { readonly kind: 'alarm'; readonly node: number; readonly forMs: number };
+  | { readonly kind: 'memory alarm'; readonly node: number; readonly forMs: number }
+  | { readonly kind: 'disk alarm'; readonly node: number; readonly forMs: number }
+  | OperatorsAct;
+
+/** What operators do in the middle of it all: see operators.ts. */
+export type OperatorsAct =
+  | { readonly kind: 'replay killed' }
+  | { readonly kind: 'lot replayed' }
+  | { readonly kind: 'lot replayed by two' }
+  | { readonly kind: 'unknowns resolved' }
+  | { readonly kind: 'announcements resent' }
+  | { readonly kind: 'intake paused'; readonly forMs: number };
 
 export type BlowKind = Blow['kind'];
 
@@ -44,19 +56,48 @@ const ORDERS_PER_BLOW: Readonly<Record<BlowKind, number>> = {
   'leader killed': 1_700,
   'node killed': 2_500,
   'node isolated': 5_000,
-  alarm: 2_500,
+  'memory alarm': 2_500,
+  'disk alarm': 2_500,
+  zombie: 2_500,
+  'replay killed': 1_200,
+  'lot replayed': 1_200,
+  'lot replayed by two': 1_200,
+  'unknowns resolved': 1_200,
+  'announcements resent': 1_200,
+  'intake paused': 1_200,
 };
+
+export const OPERATORS_ACTS: readonly OperatorsAct['kind'][] = [
+  'replay killed',
+  'lot replayed',
+  'lot replayed by two',
+  'unknowns resolved',
+  'announcements resent',
+  'intake paused',
+];
 
 /** The least of each kind, in a run of any size. */
 const LEAST: Partial<Record<BlowKind, number>> = {
   'worker killed': 3,
   'worker ended': 1,
   'worker frozen': 1,
+  zombie: 1,
   'broker cut': 2,
   'database cut': 1,
   'database crashed': 1,
   'leader killed': 1,
+  'memory alarm': 1,
+  'disk alarm': 1,
+  'replay killed': 1,
+  'lot replayed': 1,
+  'lot replayed by two': 1,
+  'unknowns resolved': 1,
+  'announcements resent': 1,
+  'intake paused': 1,
 };
+
+/** How long a zombie is: its connections are given up, its claims taken over, its orders decided by others. */
+export const ZOMBIE_MS = 40_000;
 
 const ORDERS_PER_SECOND = 26;
 const SHORTEST_STORM_MS = 15_000;
@@ -68,11 +109,40 @@ export function planOf(orders: number, seed: number): Plan {
     const times = Math.max(LEAST[kind] ?? 0, Math.round(orders / ORDERS_PER_BLOW[kind]));
     return Array.from({ length: times }, (_, index) => ({
       // Spread over the storm, each somewhere in its own share of it.
-      atMs: Math.round(((index + nextFraction(random)) * stormMs) / times),
+      atMs: Math.round(((index + placeOf(kind, random)) * stormMs) / times),
       blow: blowOf(kind, random),
     }));
   });
-  return { orders, seed, stormMs, blows: blows.toSorted((one, other) => one.atMs - other.atMs) };
+  const spread = awayFromZombies(blows);
+  return { orders, seed, stormMs, blows: spread.toSorted((one, other) => one.atMs - other.atMs) };
+}
+
+/** What would strike a zombie strikes another worker: else it would all come at once when the zombie is awake. */
+function awayFromZombies(blows: readonly TimedBlow[]): TimedBlow[] {
+  const zombiesAt = (atMs: number): number[] =>
+    blows.flatMap(({ atMs: fromMs, blow }) =>
+      blow.kind === 'zombie' && atMs >= fromMs && atMs < fromMs + blow.forMs ? blow.worker : [],
+    );
+  return blows.map(({ atMs, blow }) => {
+    const zombies = zombiesAt(atMs);
+    if (!('worker' in blow) || blow.kind === 'zombie' || !zombies.includes(blow.worker))
+      return { atMs, blow };
+    const others = Array.from({ length: WORKERS }, (_, worker) => worker);
+    const worker = others.find((each) => !zombies.includes(each)) ?? blow.worker;
+    return { atMs, blow: { ...blow, worker } };
+  });
+}
+
+/** In 0..1. A replay is killed before others empty the lot; a zombie wakes while there is still something to spoil. */
+function placeOf(kind: BlowKind, random: RandomSource): number {
+  const place = nextFraction(random);
+  if (kind === 'replay killed' || kind === 'zombie') return place * 0.1;
+  return isOperators(kind) ? 0.2 + place * 0.8 : place;
+}
+
+function isOperators(kind: BlowKind): kind is OperatorsAct['kind'] {
+  const kinds: readonly BlowKind[] = OPERATORS_ACTS;
+  return kinds.includes(kind);
 }
 
 function blowOf(kind: BlowKind, random: RandomSource): Blow {
@@ -84,8 +154,10 @@ function blowOf(kind: BlowKind, random: RandomSource): Blow {
     case 'broker cut':
     case 'database cut':
       return { kind, worker };
+    case 'zombie':
+      return { kind, worker, forMs: ZOMBIE_MS };
     case 'worker frozen':
-      // One in four is a zombie: its lease has run out when it goes on.
+      // One in four for longer than its lease.
       return { kind, worker, forMs: nextBelow(random, 4) === 0 ? 5_000 : 300 + nextBelow(random, 1_500) };
     case 'database crashed':
     case 'leader killed':
@@ -94,7 +166,16 @@ function blowOf(kind: BlowKind, random: RandomSource): Blow {
       return { kind, node, downMs: nextBelow(random, 3_000) };
     case 'node isolated':
       return { kind, node, forMs: 2_000 + nextBelow(random, 3_000) };
-    case 'alarm':
+    case 'memory alarm':
+    case 'disk alarm':
       return { kind, node, forMs: 1_500 + nextBelow(random, 1_500) };
+    case 'replay killed':
+    case 'lot replayed':
+    case 'lot replayed by two':
+    case 'unknowns resolved':
+    case 'announcements resent':
+      return { kind };
+    case 'intake paused':
+      return { kind, forMs: 500 + nextBelow(random, 1_500) };
   }
 }

@@ -2,14 +2,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { demoOrders, type DemoOrder } from '../../src/demo/orders.ts';
 import { openSteadyPublisher } from '../support/steady-publisher.ts';
+import { EXPIRING_QUEUE, wayOf } from './expiring.ts';
 import { record } from './files.ts';
 
 export interface PublisherTask {
   readonly folder: string;
   readonly urls: string;
   readonly queue: string;
+  /** Of all messages; those before `from` are left out. */
   readonly orders: number;
+  readonly from: number;
   readonly overMs: number;
+  /** Some go by the queue on which they expire: see expiring.ts. */
+  readonly someExpire: boolean;
 }
 
 /** A line of journal.ndjson. */
@@ -23,28 +28,35 @@ export interface JournalEntry {
   readonly outcome: string;
 }
 
-const { folder, urls, queue, orders: count, overMs } = JSON.parse(process.argv[2] ?? '') as PublisherTask;
-const orders = demoOrders(count);
+const task = JSON.parse(process.argv[2] ?? '') as PublisherTask;
+const { folder, from, overMs, queue, urls } = task;
+const orders = demoOrders(task.orders).slice(from);
 const orderIds = new Map(orders.map(({ messageId, orderId }) => [messageId, orderId]));
-const publisher = openSteadyPublisher({
-  urls,
-  queue,
-  onAttempt: ({ messageId, outcome }) => {
-    const orderId = orderIds.get(messageId);
-    record(folder, 'journal', { atMs: Date.now(), messageId, orderId, outcome });
-  },
-});
+const [publisher, expiring] = [queue, EXPIRING_QUEUE].map((name) =>
+  openSteadyPublisher({
+    urls,
+    queue: name,
+    onAttempt: ({ messageId, outcome }) => {
+      const orderId = orderIds.get(messageId);
+      record(folder, 'journal', { atMs: Date.now(), messageId, orderId, outcome });
+    },
+  }),
+);
 
 const startedAtMs = performance.now();
 const publishing: Promise<void>[] = [];
 for (const [index, order] of orders.entries()) {
-  const dueInMs = startedAtMs + (index * overMs) / count - performance.now();
+  const dueInMs = startedAtMs + (index * overMs) / orders.length - performance.now();
   if (dueInMs > 1) await sleep(dueInMs);
   publishing.push(publish(order));
 }
 await Promise.all(publishing);
-await publisher.close();
+await publisher?.close();
+await expiring?.close();
 
-function publish({ body, messageId }: DemoOrder): Promise<void> {
-  return publisher.publish({ body: Buffer.from(body), messageId });
+async function publish(order: DemoOrder): Promise<void> {
+  const message = { body: Buffer.from(order.body), messageId: order.messageId };
+  const way = task.someExpire ? wayOf(order) : 'orders';
+  if (way !== 'orders') await expiring?.publish(message);
+  if (way !== 'expiring') await publisher?.publish(message);
 }

@@ -9,9 +9,12 @@ import { waitFor } from '../support/wait-for.ts';
 import { collectEvidence } from './collect.ts';
 import { entriesOf, record } from './files.ts';
 import { unleash } from './nemesis.ts';
+import { freeOrphans } from './orphans.ts';
 import type { Plan } from './plan.ts';
 import type { JournalEntry } from './publisher-process.ts';
-import { ORDERS_QUEUE, RECEIPTS_QUEUE, setUp, WORK_QUEUES, type Stage } from './stage.ts';
+import { probe } from './probes.ts';
+import { healGateway, ORDERS_QUEUE, RECEIPTS_QUEUE, setUp, WORK_QUEUES, type Stage } from './stage.ts';
+import { openWireLog } from './wire-watch.ts';
 
 export interface Progress {
   readonly doing: string;
@@ -35,24 +38,31 @@ const LOOK_EVERY_MS = 1_000;
 /** After the storm: without any change for so long, what is open stays open, and is judged so. */
 const PATIENCE_MS = 60_000;
 const MOST_ROUNDS = 5;
+/** Lease and message timeout together: what is younger may be in flight, and is not compared. */
+const COMPARED_AFTER_MS = 10_000;
 
 /** Resolves to what must not be found in any evidence, by name. */
 export async function runChaos(options: RunOptions): Promise<Stage['secrets']> {
   const { keeper, directory, folder, plan, program, show } = options;
   show({ doing: 'starting three broker nodes and a database', decided: 0, blows: 0 });
-  const stage = await setUp(keeper, directory, folder, plan, program);
+  const wire = openWireLog(folder);
+  const stage = await setUp({ keeper, directory, folder, seed: plan.seed, program, wire });
   const flushing = setInterval(() => {
-    stage.wire.flush();
+    wire.flush();
   }, 200);
   const pool = new pg.Pool({ connectionString: stage.database.url, max: 2 });
   pool.on('error', () => undefined);
   try {
     await storm(stage, plan, pool, show);
-    await heal(stage);
+    // No faults any more; the nemesis has put up what it had knocked down.
+    await healGateway(stage);
     await settle(stage, plan, pool, show);
+    if (await freeOrphans(stage)) await settle(stage, plan, pool, show);
+    await finishOperations(stage, plan, pool, show);
+    await probe(stage);
     show({ doing: 'ending the workers', decided: await decidedIn(pool), blows: plan.blows.length });
     await finishLeftovers(stage);
-    stage.wire.flush();
+    wire.flush();
     await endOutside(stage);
     await collectEvidence(stage, pool);
     return stage.secrets;
@@ -70,7 +80,8 @@ async function storm(stage: Stage, plan: Plan, pool: pg.Pool, show: RunOptions['
     timeoutMs: PATIENCE_MS,
     intervalMs: 200,
   });
-  const publisher = await stage.startPublisher();
+  const { orders, stormMs: overMs } = plan;
+  const publisher = await stage.startPublisher({ orders, from: 0, overMs, someExpire: true });
   const nemesis = unleash(plan.blows, { ...stage, ordersQueue: ORDERS_QUEUE }, stage.folder);
   const storming = new AbortController();
   const watching = (async () => {
@@ -83,11 +94,6 @@ async function storm(stage: Stage, plan: Plan, pool: pg.Pool, show: RunOptions['
   storming.abort();
   await watching;
   if (exit.code !== 0) throw new Error(`the publisher ended with ${JSON.stringify(exit)}`);
-}
-
-/** No faults any more; the nemesis has put up what it had knocked down. */
-async function heal({ gatewayUrl }: Stage): Promise<void> {
-  await fetch(`${gatewayUrl}/__faults`, { method: 'PUT', body: '[]' });
 }
 
 /** Until every order is decided and announced, or with a person; or until nothing changes any more. */
@@ -105,6 +111,26 @@ async function settle(stage: Stage, plan: Plan, pool: pg.Pool, show: RunOptions[
     show({ doing: `calm: ${now}`, decided: await decidedIn(pool), blows: plan.blows.length });
     await sleep(LOOK_EVERY_MS);
   }
+}
+
+/** What is left in the lot is replayed; then the books are compared twice, the second time with nothing to do. */
+async function finishOperations(
+  stage: Stage,
+  plan: Plan,
+  pool: pg.Pool,
+  show: RunOptions['show'],
+): Promise<void> {
+  const say = async (doing: string): Promise<void> => {
+    show({ doing, decided: await decidedIn(pool), blows: plan.blows.length });
+  };
+  await say('operators replay what is left');
+  await stage.operators.clearLot();
+  await settle(stage, plan, pool, show);
+  await say('operators compare the books');
+  await sleep(COMPARED_AFTER_MS);
+  await stage.operators.reconcile();
+  await settle(stage, plan, pool, show);
+  await stage.operators.reconcile();
 }
 
 /**
@@ -165,7 +191,11 @@ async function openIn(pool: pg.Pool): Promise<{ open: number; known: number }> {
        (select count(*)::int from cardauth.orders o
         where o.status = 'authorizing' or o.status = 'authorization-unknown'
           or (o.status in ('ready-to-ship', 'denied') and o.notified_at is null)
-          or (o.status = 'received' and not exists (select from parked p where p.order_id = o.order_id))) as open,
+          or (o.status = 'received' and not exists (
+            select from cardauth.parked_orders p where p.order_id = o.order_id and p.state = 'parked')))
+       + (select count(*)::int from cardauth.replay_members m
+        where m.state = 'published'
+          and not exists (select from cardauth.orders o where o.order_id = m.order_id)) as open,
        (select count(*)::int from (select order_id from cardauth.orders union select order_id from parked) k) as known`,
     { open: Infinity, known: 0 },
   );

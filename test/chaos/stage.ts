@@ -2,30 +2,43 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { applyGrants } from '../../src/adapters/postgres/grants.ts';
 import { migrateUp } from '../../src/adapters/postgres/migrate.ts';
+import { connectBroker } from '../support/broker-client.ts';
 import { startCluster, type BrokerCluster } from '../support/cluster.ts';
 import { freePorts, type Keeper, type Kept } from '../support/private-services.ts';
 import { silent } from '../support/silent-log.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { cardauth } from '../support/worker-process.ts';
-import { WORKERS, type Plan } from './plan.ts';
+import { EXPIRING_QUEUE, expiringQueueArguments } from './expiring.ts';
+import { OperatorCli } from './operator-cli.ts';
+import { operatorsWith, type Operators } from './operators.ts';
+import { WORKERS } from './plan.ts';
 import { PrivateDatabase } from './private-database.ts';
 import type { PublisherTask } from './publisher-process.ts';
 import type { ReceiverTask } from './receiver-process.ts';
 import type { SimulatorTask } from './simulator-process.ts';
 import { SupervisedWorker } from './supervised-worker.ts';
-import { openWireLog, type WireLog } from './wire-watch.ts';
+import type { WireLog } from './wire-watch.ts';
 
 export const ORDERS_QUEUE = 'orders';
 export const PARKED_QUEUE = 'cardauth.parked';
 export const RECEIPTS_QUEUE = 'receipts';
 const EXCHANGE = 'orders.processed';
+const DEAD_LETTER_EXCHANGE = 'cardauth.dlx';
 const RETRY_LEVELS_MS = [300, 1_000, 3_000];
 /** Everything that workers put messages of orders on, and where nothing may be left in the end. */
 export const WORK_QUEUES = [
   ORDERS_QUEUE,
+  EXPIRING_QUEUE,
   PARKED_QUEUE,
   ...RETRY_LEVELS_MS.map((ms) => `cardauth.retry.${ms}`),
 ];
+
+/** Roles of the database, with the least rights. */
+const ROLES = { worker: 'chaos_worker', operator: 'chaos_operator' } as const;
+type Role = keyof typeof ROLES;
 
 /** Real and private, each a process of its own: three broker nodes, a database, a gateway, upstream, downstream, workers. */
 export interface Stage {
@@ -36,30 +49,50 @@ export interface Stage {
   readonly simulator: Kept;
   readonly receiver: Kept;
   readonly workers: readonly SupervisedWorker[];
-  readonly wire: WireLog;
+  readonly operators: Operators;
+  /** The database, as each of those who use it. */
+  readonly databaseUrls: Readonly<Record<Role, string>>;
+  /** Of workers and operators; secrets in it. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly program: string;
+  readonly keeper: Keeper;
   /** What must appear in nothing that is printed, stored or published, by name. */
   readonly secrets: Readonly<Record<string, string>>;
-  startPublisher(): Promise<Kept>;
+  /** Upstream, which ends when every message is confirmed. */
+  startPublisher(task: Pick<PublisherTask, 'orders' | 'from' | 'overMs' | 'someExpire'>): Promise<Kept>;
 }
 
-export async function setUp(
-  keeper: Keeper,
-  directory: string,
-  folder: string,
-  plan: Plan,
-  program: string = cardauth,
-): Promise<Stage> {
+export interface StageOptions {
+  readonly keeper: Keeper;
+  /** Of the private services. */
+  readonly directory: string;
+  /** Where the evidence goes; must be empty or not there. */
+  readonly folder: string;
+  /** Of the faults at the gateway. */
+  readonly seed: number;
+  /** Another `cardauth` than the real one. */
+  readonly program?: string | undefined;
+  /** Who reads along between workers and broker. */
+  readonly wire: WireLog;
+  /** Settings of the workers besides the usual ones. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export async function setUp(options: StageOptions): Promise<Stage> {
+  const { directory, folder, keeper, program = cardauth, seed, settings, wire } = options;
   mkdirSync(folder, { recursive: true });
   const [cluster, database] = await Promise.all([
     startCluster(keeper, directory),
     PrivateDatabase.start(keeper, directory),
   ]);
   await migrateUp({ url: database.url, log: silent });
+  const databaseUrls = await createRoles(database.url);
+  await declareExpiringQueue(cluster);
 
   const [port = 0] = await freePorts(1);
   const process = processStarter(keeper, folder);
   const urls = cluster.nodes.map(({ url }) => `${url}?heartbeat=3`).join(',');
-  const simulator = await process('simulator', { folder, port, seed: plan.seed } satisfies SimulatorTask);
+  const simulator = await process('simulator', { folder, port, seed } satisfies SimulatorTask);
   const receiver = await process('receiver', {
     folder,
     urls,
@@ -72,32 +105,60 @@ export async function setUp(
     'fingerprint key': randomBytes(16).toString('hex'),
     'card key': randomBytes(32).toString('base64url'),
   };
-  const environment = { ...workerEnvironment(secrets), CARDAUTH_GATEWAY_URL: `http://127.0.0.1:${port}` };
-  const wire = openWireLog(folder);
+  const gatewayUrl = `http://127.0.0.1:${port}`;
+  const environment = { ...workerEnvironment(secrets), CARDAUTH_GATEWAY_URL: gatewayUrl, ...settings };
   const workers = await Promise.all(
     Array.from({ length: WORKERS }, (_, number) =>
       SupervisedWorker.behindProxies(
         { keeper, folder, number, program, environment },
-        { cluster, databaseUrl: database.url, wire },
+        { cluster, databaseUrl: databaseUrls.worker, wire },
       ),
     ),
   );
+  const operatorEnvironment = {
+    ...environment,
+    AMQP_URL: urls,
+    DATABASE_URL: databaseUrls.operator,
+    CARDAUTH_ACTOR: 'an operator',
+    LOG_LEVEL: 'silent',
+  };
+  const cli = new OperatorCli({ keeper, folder, program, environment: operatorEnvironment });
   return {
     folder,
+    operators: operatorsWith(cli),
+    databaseUrls,
+    environment,
+    program,
+    keeper,
     cluster,
     database,
-    gatewayUrl: environment.CARDAUTH_GATEWAY_URL,
+    gatewayUrl,
     simulator,
     receiver,
     workers,
-    wire,
     secrets,
-    startPublisher: () => {
-      const { orders, stormMs: overMs } = plan;
-      const task: PublisherTask = { folder, urls, queue: ORDERS_QUEUE, orders, overMs };
-      return process('publisher', task);
-    },
+    startPublisher: (task) =>
+      process('publisher', { folder, urls, queue: ORDERS_QUEUE, ...task } satisfies PublisherTask),
   };
+}
+
+async function createRoles(url: string): Promise<Record<Role, string>> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    for (const role of Object.values(ROLES)) await client.query(`create role ${role} login`);
+  } finally {
+    await client.end();
+  }
+  await applyGrants({ url, roles: ROLES });
+  const as = (role: string): string => Object.assign(new URL(url), { username: role }).href;
+  return { worker: as(ROLES.worker), operator: as(ROLES.operator) };
+}
+
+async function declareExpiringQueue({ nodes }: BrokerCluster): Promise<void> {
+  const client = await connectBroker(nodes[0]?.url ?? '');
+  await client.declareQueue(EXPIRING_QUEUE, expiringQueueArguments(DEAD_LETTER_EXCHANGE, PARKED_QUEUE));
+  await client.close();
 }
 
 /** Short waits, so that what takes days in production takes seconds here; they nest as the real ones do. */
@@ -135,4 +196,11 @@ function processStarter(keeper: Keeper, folder: string) {
       stopSignals: ['SIGKILL'],
     });
   };
+}
+
+/** No faults at the gateway any more; it may have been started just now. */
+export async function healGateway({ gatewayUrl }: Pick<Stage, 'gatewayUrl'>): Promise<void> {
+  await waitFor('the gateway to be healed', async () => {
+    return (await fetch(`${gatewayUrl}/__faults`, { method: 'PUT', body: '[]' })).ok;
+  });
 }

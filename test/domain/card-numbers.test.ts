@@ -40,6 +40,27 @@ function arbitraryWriting(card: string): fc.Arbitrary<string> {
 }
 
 describe('maskCardNumbers', () => {
+  it('leaves a UUID whole, also one with digits in it that pass for a card number', () => {
+    for (const uuid of ['734d0693-8aac-43e2-90b2-18064990185e', '00000000-0000-4000-8000-000000000000'])
+      assert.equal(maskCardNumbers(`batch ${uuid}: 3 of 5`), `batch ${uuid}: 3 of 5`);
+    fc.assert(
+      fc.property(fc.uuid(), (uuid) => {
+        assert.equal(maskCardNumbers(`{"id":"${uuid}"}`), `{"id":"${uuid}"}`);
+      }),
+    );
+  });
+
+  it('takes nothing for a UUID that is longer, shorter, or of no version', () => {
+    const card = '4242424242424242';
+    for (const text of [
+      `42424242-4242-4242-4242-${card.slice(4)}`,
+      `x12345678-1234-4234-8234-${card}`,
+      `12345678-1234-4234-8234-${card.slice(4)}-1`,
+      `${card} 734d0693-8aac-43e2-90b2-18064990185e`,
+    ])
+      assert.ok(maskCardNumbers(text).includes('*'), text);
+  });
+
   for (const card of testCards) {
     it(`hides ...${card.slice(-4)}, however it is written and whatever stands around it`, () => {
       const around = fc.string({ maxLength: 20 }).map((text) => text.replace(/[\d%]/g, 'x'));

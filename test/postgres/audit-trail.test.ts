@@ -65,6 +65,20 @@ describe('the audit trail', () => {
     assert.ok(Math.abs(Date.now() - happenedAtMs) < 60_000);
   });
 
+  it('knows a command again whose id could be a card number and is masked', async () => {
+    const command = { ...newCommand({ commandId: '4242424242424242' }), subject: 'parked:masked' };
+    let times = 0;
+    const work = () => {
+      times += 1;
+      return Promise.resolve({ value: 1, changed: { after: { state: 'gone' } } });
+    };
+    assert.equal((await audited(ours, command, work)).kind, 'done');
+    assert.equal((await audited(ours, command, work)).kind, 'repeated');
+    assert.equal(times, 1, 'the work was done again, if only to be rolled back');
+    const { actions } = await trail.list({ subject: 'parked:masked', limit: 10 });
+    assert.match(actions[0]?.commandId ?? '', /^424242\*+4242$/);
+  });
+
   it('lists page by page, the latest first, and by actor, action and time', async () => {
     const actor = 'bert@ops';
     for (let n = 0; n < 5; n++) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import pg from 'pg';
 
+import { applyGrants } from '../../src/adapters/postgres/grants.ts';
 import { createOrderBook, type PostgresOrderBook } from '../../src/adapters/postgres/order-book.ts';
 import { RetriableError } from '../../src/topology/errors.ts';
 import { chargeStep, claim, newTerms, outcome } from '../conformance/order-book.ts';
@@ -129,6 +130,42 @@ describe('a database that fails', () => {
     await claim(book);
   });
 
+  for (const [what, code] of [
+    ['a serialization failure', '40001'],
+    ['a deadlock', '40P01'],
+  ] as const) {
+    it(`${what} (${code}): the statement is tried again, and the fact is written once`, async (t) => {
+      const own = await migratedDatabase();
+      t.after(() => own.drop());
+      await failTwice(own.url, code);
+      const book = await openBook(own.url);
+      t.after(() => book.close({ deadlineMs: 100 }));
+      const { terms } = await claim(book);
+      const { next } = await book.apply(terms.orderId, { kind: 'claim', terms });
+      assert.deepEqual(next, chargeStep(terms.orderId, 2), 'the first claim was written once');
+      assert.equal(book.availability.unavailableBecause(), undefined);
+    });
+  }
+
+  it('has no connection left: not usable, and usable again afterwards', async (t) => {
+    const role = `worker_${newTerms().orderId.replaceAll(/\W/g, '')}`;
+    await admin.query(`create role ${role} login connection limit 0`);
+    t.after(async () => {
+      await admin.query(`drop owned by ${role}`);
+      await admin.query(`drop role ${role}`);
+    });
+    await applyGrants({ url: database.url, roles: { worker: role } });
+    const url = Object.assign(new URL(database.url), { username: role }).href;
+    const book = startBook(url, { deadlineMs: DEADLINE_MS });
+    t.after(() => book.close({ deadlineMs: 100 }));
+    await waitFor('the reason', () => book.availability.unavailableBecause()?.includes('no connection left'));
+    const terms = newTerms();
+    await assert.rejects(book.apply(terms.orderId, { kind: 'claim', terms }), isDatabaseError);
+    await admin.query(`alter role ${role} connection limit -1`);
+    await untilAvailable(book);
+    await claim(book);
+  });
+
   it('ends the sessions of a worker: its book takes a new number and goes on', async (t) => {
     const book = await openBook(database.url);
     t.after(() => book.close({ deadlineMs: 100 }));
@@ -236,6 +273,22 @@ function cutReplyTo(proxy: Proxy<Unit>, statement: string): void {
 
 function isDatabaseError(error: unknown): boolean {
   return error instanceof RetriableError && error.errorClass === 'database' && error.cause === undefined;
+}
+
+/** The first two writes of an order fail like this; a sequence counts them, since it takes part in no transaction. */
+async function failTwice(url: string, code: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query(`
+    create sequence cardauth.failures;
+    create function cardauth.fail_twice() returns trigger language plpgsql as $$
+    begin
+      if nextval('cardauth.failures') <= 2 then raise exception 'in the way' using errcode = '${code}'; end if;
+      return new;
+    end $$;
+    create trigger fails before insert on cardauth.orders
+      for each row execute function cardauth.fail_twice()`);
+  await client.end();
 }
 
 async function drop(url: string): Promise<void> {

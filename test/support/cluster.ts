@@ -82,6 +82,16 @@ export class BrokerCluster {
     });
   }
 
+  /** Messages that consumers have and did not settle, by what their channels know. */
+  async unsettledByChannels(): Promise<number> {
+    const table = await this.#anyNode().rabbitmqctl(
+      'list_channels',
+      '--no-table-headers',
+      'messages_unacknowledged',
+    );
+    return table.split('\n').reduce((sum, line) => sum + Number(line), 0);
+  }
+
   async messagesIn(queue: string): Promise<number> {
     return (await this.#facts(queue)).messages;
   }

@@ -61,13 +61,14 @@ export async function audited<T>(
   command: OperatorCommand & { readonly subject: string },
   work: (query: Query) => Promise<AuditedWork<T>>,
 ): Promise<Audited<T>> {
-  operatorCommand(command);
+  // As it is kept: card numbers in the id are masked there.
+  const kept = { ...operatorCommand(command), subject: command.subject };
   try {
     return await database.transaction(async (query) => {
-      if (await isRecorded(query, command)) return { kind: 'repeated' };
+      if (await isRecorded(query, kept)) return { kind: 'repeated' };
       const { changed, value } = await work(query);
       if (changed === undefined) return { kind: 'done', value };
-      const rows = await query(RECORD, values(auditEntry({ ...command, ...changed })));
+      const rows = await query(RECORD, values(auditEntry({ ...kept, ...changed })));
       // Somebody sent the same command at the same time, and was first.
       if (rows.length === 0) throw new CarriedOutMeanwhile();
       return { kind: 'done', value };

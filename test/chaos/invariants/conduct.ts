@@ -46,7 +46,8 @@ export function conductFindings(evidence: Evidence): Finding[] {
     examine('storm', 'workers were really killed', planned.get('worker killed') ? [exits] : [], (all) => {
       const killed = all.filter(({ signal }) => signal === 'SIGKILL').length;
       const wanted = planned.get('worker killed' satisfies BlowKind)?.length ?? 0;
-      return killed >= wanted * 0.9 ? undefined : `${killed} workers were killed instead of ${wanted}`;
+      // One that was just told to end may be gone before it is killed.
+      return killed >= wanted * 0.9 - 1 ? undefined : `${killed} workers were killed instead of ${wanted}`;
     }),
     examine('storm', 'every kind of fault at the gateway was met', kinds, ([kind]) =>
       requests.some(({ fault }) => fault === kind) ? undefined : `no request met the fault ${kind}`,
