@@ -1,0 +1,114 @@
+/**
+ * One contestant, once: orders are put on the queue, the contestant is started, and works until none is left. The first
+ * ones warm it up; what is measured is from the last of these done to the last of all done.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Contestant } from '../contestants/contestants.ts';
+import { doneIn, doneTimesIn, judge } from './books.ts';
+import { cpuMsBetween, peakRssBytes, watchUsage, type UsageSample } from './process-usage.ts';
+import type { Stage } from './stage.ts';
+import { endWell, startWorkers, type Worker } from './workers.ts';
+
+export interface HeatPlan {
+  readonly contestant: Contestant;
+  /** That are measured. */
+  readonly orders: number;
+  /** Before these. */
+  readonly warmUpOrders: number;
+  /** Orders in flight at most, a worker. Default 500. */
+  readonly prefetch?: number;
+  /** Processes on the one queue. Default 1. */
+  readonly workers?: number;
+  /** Another database to copy than the contestant's own. */
+  readonly template?: string;
+}
+
+export interface HeatResult {
+  readonly ordersPerSecond: number;
+  /** Of all its processes. */
+  readonly cpuMsPerOrder: number;
+  readonly gatewayCpuMsPerOrder: number;
+  /** The most that one of its processes had. */
+  readonly peakRssBytes: number;
+  /** When each order was done, in milliseconds since the epoch, earliest first; warm-up included. */
+  readonly doneAtMs: readonly number[];
+  /** Of its first process. */
+  readonly samples: readonly UsageSample[];
+}
+
+export const GATEWAY_LATENCY_MS = 10;
+const ASK_EVERY_MS = 100;
+/** Without any order done for so long, a round is given up. */
+const PATIENCE_MS = 60_000;
+
+/** Throws when the contestant does not come to an end, and WrongResult when what it left behind is wrong. */
+export async function runHeat(stage: Stage, plan: HeatPlan): Promise<HeatResult> {
+  const { contestant, orders, warmUpOrders } = plan;
+  const total = orders + warmUpOrders;
+  const { broker, databases, gateway } = stage;
+  const databaseUrl = await databases.create(plan.template ?? stage.templates[contestant.template]);
+  await broker.clear();
+  await (contestant.addOrders?.(databaseUrl, total) ?? broker.publish(1, total));
+  await databases.checkpoint();
+  await gateway.begin(GATEWAY_LATENCY_MS);
+
+  const workers = await startWorkers(stage, { ...plan, databaseUrl });
+  const usage = watchUsage([...workers, gateway].map(({ pid }) => pid));
+  try {
+    const done = doneSoFar(stage, contestant, databaseUrl);
+    await waitFor(total, done, workers);
+  } finally {
+    usage.stop();
+  }
+  await endWell(workers);
+  await judge(stage, { contestant, databaseUrl, orders: total });
+
+  const doneAtMs = await (contestant.table === undefined
+    ? gateway.chargedAtMs()
+    : doneTimesIn(databaseUrl, contestant.table));
+  await databases.drop(databaseUrl);
+  const [from = 0, to = 0] = [doneAtMs[warmUpOrders - 1], doneAtMs.at(-1)];
+  const cpuMs = (pid: number): number => cpuMsBetween(usage.of(pid), from, to);
+  return {
+    ordersPerSecond: orders / ((to - from) / 1000),
+    cpuMsPerOrder: workers.reduce((sum, { pid }) => sum + cpuMs(pid), 0) / orders,
+    gatewayCpuMsPerOrder: cpuMs(gateway.pid) / orders,
+    peakRssBytes: Math.max(...workers.map(({ pid }) => peakRssBytes(usage.of(pid)))),
+    doneAtMs,
+    samples: usage.of(workers[0]?.pid ?? 0),
+  };
+}
+
+/** Asks for what costs the services least: the database only in the end, when marks may still be on their way. */
+function doneSoFar(stage: Stage, contestant: Contestant, databaseUrl: string) {
+  const { table } = contestant;
+  return async (wanted: number): Promise<number> => {
+    if (table === undefined) return (await stage.gateway.counts()).orders;
+    const announced = await stage.broker.receiptsWaiting();
+    return announced < wanted ? announced : doneIn(databaseUrl, table);
+  };
+}
+
+async function waitFor(
+  wanted: number,
+  doneSoFar: (wanted: number) => Promise<number>,
+  workers: readonly Worker[],
+): Promise<void> {
+  const ended = new AbortController();
+  for (const { exited, logFile } of workers) {
+    void exited.then(() => {
+      ended.abort(new Error(`a worker ended in the middle; its output is in ${logFile}`));
+    });
+  }
+  let most = 0;
+  let changedAtMs = performance.now();
+  for (;;) {
+    const done = await doneSoFar(wanted);
+    if (done >= wanted) return;
+    ended.signal.throwIfAborted();
+    if (done > most) [most, changedAtMs] = [done, performance.now()];
+    if (performance.now() - changedAtMs > PATIENCE_MS)
+      throw new Error(`nothing was done for ${PATIENCE_MS / 1000} s: ${done} of ${wanted} orders`);
+    await sleep(ASK_EVERY_MS);
+  }
+}
