@@ -2,8 +2,10 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { holdContest } from './contest.ts';
+import { measure } from './bench.ts';
 import { optionsOf, USAGE, type BenchOptions } from './options.ts';
+import { targetsOf } from './report/targets.ts';
+import { asText } from './report/text.ts';
 import { setUpStage } from './stage/stage.ts';
 
 const USAGE_EXIT_CODE = 64;
@@ -39,8 +41,10 @@ async function bench(options: BenchOptions): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const stage = await setUpStage(amqpUrl, databaseUrl, folder);
   try {
-    const contest = await holdContest(stage, options, show);
-    console.log(contest);
+    const figures = await measure(stage, options, show);
+    const targets = targetsOf(figures);
+    const result = options.json ? `${JSON.stringify({ ...figures, targets })}\n` : asText(figures, targets);
+    process.stdout.write(result);
   } finally {
     await stage.strike();
     if (options.keep === undefined) rmSync(folder, { recursive: true });

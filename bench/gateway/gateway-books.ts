@@ -45,6 +45,11 @@ export class GatewayBooks {
     return approval;
   }
 
+  /** Latency counts from here. */
+  forgetLatency(): void {
+    this.#latency.reset();
+  }
+
   answered(afterMs: number): void {
     this.#latency.record(Math.max(1, Math.round(afterMs * 1000)));
   }

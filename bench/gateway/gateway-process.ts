@@ -26,6 +26,9 @@ const controls: Readonly<Record<string, (query: URLSearchParams) => unknown>> = 
   },
   '/counts': () => books.counts,
   '/latency': () => books.latency,
+  '/forget-latency': () => {
+    books.forgetLatency();
+  },
   '/charged-at': () => books.chargedAtMs,
   '/go-away': (query) => gateway.goAway(Number(query.get('forMs'))),
 };

@@ -9,6 +9,8 @@ export interface Gateway {
   begin(latencyMs: number): Promise<void>;
   counts(): Promise<GatewayCounts>;
   latency(): Promise<GatewayLatency>;
+  /** Latency counts from here. */
+  forgetLatency(): Promise<void>;
   /** When each order was charged, in milliseconds since the epoch, earliest first. */
   chargedAtMs(): Promise<readonly number[]>;
   /** Resolves when it is back. */
@@ -27,6 +29,7 @@ export function gatewayAt(chargesPort: number, controlPort: number, pid: number)
     begin: async (latencyMs) => void (await ask(`/begin?latencyMs=${latencyMs}`)),
     counts: async () => (await ask('/counts')) as GatewayCounts,
     latency: async () => (await ask('/latency')) as GatewayLatency,
+    forgetLatency: async () => void (await ask('/forget-latency')),
     chargedAtMs: async () => (await ask('/charged-at')) as number[],
     goAway: async (forMs) => void (await ask(`/go-away?forMs=${forMs}`)),
   };

@@ -7,6 +7,8 @@ export interface Judged {
   readonly databaseUrl: string;
   /** That it was given: numbers 1 to this. */
   readonly orders: number;
+  /** Order ids, where somebody received the announcements meanwhile; else they are on downstream's queue. */
+  readonly announced?: ReadonlySet<string>;
 }
 
 /** A contestant was fast by doing less, or wrong. */
@@ -14,13 +16,13 @@ export class WrongResult extends Error {
   override readonly name = 'WrongResult';
 }
 
-/** After it has ended: throws WrongResult when orders were lost, charged twice or not announced. Empties downstream's queue. */
+/** After it has ended: throws WrongResult when orders were lost, charged twice or not announced. */
 export async function judge(stage: Stage, judged: Judged): Promise<void> {
   const { contestant, orders } = judged;
   const problems = [
     ...(await chargeProblems(stage, orders)),
     ...(contestant.table === undefined ? [] : await recordProblems(judged, contestant.table)),
-    ...(contestant.table === undefined ? [] : await announcementProblems(stage, orders)),
+    ...(contestant.table === undefined ? [] : await announcementProblems(stage, judged)),
     ...(await leftOnTheQueue(stage)),
   ];
   if (problems.length > 0) throw new WrongResult(`${contestant.name}: ${problems.join(', ')}`);
@@ -62,9 +64,8 @@ export async function doneTimesIn(databaseUrl: string, table: string): Promise<r
 /** Not one that a series put into the table before. */
 const OF_THIS_ROUND = `order_id not like 'old-%'`;
 
-async function announcementProblems({ broker }: Stage, orders: number): Promise<string[]> {
-  const receipts = await broker.takeReceipts();
-  const announced = new Set(receipts.map(({ orderId }) => orderId));
+async function announcementProblems({ broker }: Stage, judged: Judged): Promise<string[]> {
+  const { orders, announced = new Set((await broker.takeReceipts()).map(({ orderId }) => orderId)) } = judged;
   return announced.size === orders ? [] : [`${announced.size} of ${orders} orders were announced`];
 }
 

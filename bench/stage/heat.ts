@@ -2,12 +2,12 @@
  * One contestant, once: orders are put on the queue, the contestant is started, and works until none is left. The first
  * ones warm it up; what is measured is from the last of these done to the last of all done.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Contestant } from '../contestants/contestants.ts';
-import { doneIn, doneTimesIn, judge } from './books.ts';
+import { doneTimesIn, judge } from './books.ts';
 import { cpuMsBetween, peakRssBytes, watchUsage, type UsageSample } from './process-usage.ts';
 import type { Stage } from './stage.ts';
-import { endWell, startWorkers, type Worker } from './workers.ts';
+import { untilDone } from './until-done.ts';
+import { endWell, startWorkers } from './workers.ts';
 
 export interface HeatPlan {
   readonly contestant: Contestant;
@@ -37,12 +37,19 @@ export interface HeatResult {
 }
 
 export const GATEWAY_LATENCY_MS = 10;
-const ASK_EVERY_MS = 100;
-/** Without any order done for so long, a round is given up. */
-const PATIENCE_MS = 60_000;
 
 /** Throws when the contestant does not come to an end, and WrongResult when what it left behind is wrong. */
 export async function runHeat(stage: Stage, plan: HeatPlan): Promise<HeatResult> {
+  const { result, databaseUrl } = await playHeat(stage, plan);
+  await stage.databases.drop(databaseUrl);
+  return result;
+}
+
+/** The same, and its database is left as it is. */
+export async function playHeat(
+  stage: Stage,
+  plan: HeatPlan,
+): Promise<{ readonly result: HeatResult; readonly databaseUrl: string }> {
   const { contestant, orders, warmUpOrders } = plan;
   const total = orders + warmUpOrders;
   const { broker, databases, gateway } = stage;
@@ -55,8 +62,7 @@ export async function runHeat(stage: Stage, plan: HeatPlan): Promise<HeatResult>
   const workers = await startWorkers(stage, { ...plan, databaseUrl });
   const usage = watchUsage([...workers, gateway].map(({ pid }) => pid));
   try {
-    const done = doneSoFar(stage, contestant, databaseUrl);
-    await waitFor(total, done, workers);
+    await untilDone(stage, { contestant, databaseUrl, orders: total }, workers);
   } finally {
     usage.stop();
   }
@@ -66,10 +72,9 @@ export async function runHeat(stage: Stage, plan: HeatPlan): Promise<HeatResult>
   const doneAtMs = await (contestant.table === undefined
     ? gateway.chargedAtMs()
     : doneTimesIn(databaseUrl, contestant.table));
-  await databases.drop(databaseUrl);
   const [from = 0, to = 0] = [doneAtMs[warmUpOrders - 1], doneAtMs.at(-1)];
   const cpuMs = (pid: number): number => cpuMsBetween(usage.of(pid), from, to);
-  return {
+  const result = {
     ordersPerSecond: orders / ((to - from) / 1000),
     cpuMsPerOrder: workers.reduce((sum, { pid }) => sum + cpuMs(pid), 0) / orders,
     gatewayCpuMsPerOrder: cpuMs(gateway.pid) / orders,
@@ -77,38 +82,5 @@ export async function runHeat(stage: Stage, plan: HeatPlan): Promise<HeatResult>
     doneAtMs,
     samples: usage.of(workers[0]?.pid ?? 0),
   };
-}
-
-/** Asks for what costs the services least: the database only in the end, when marks may still be on their way. */
-function doneSoFar(stage: Stage, contestant: Contestant, databaseUrl: string) {
-  const { table } = contestant;
-  return async (wanted: number): Promise<number> => {
-    if (table === undefined) return (await stage.gateway.counts()).orders;
-    const announced = await stage.broker.receiptsWaiting();
-    return announced < wanted ? announced : doneIn(databaseUrl, table);
-  };
-}
-
-async function waitFor(
-  wanted: number,
-  doneSoFar: (wanted: number) => Promise<number>,
-  workers: readonly Worker[],
-): Promise<void> {
-  const ended = new AbortController();
-  for (const { exited, logFile } of workers) {
-    void exited.then(() => {
-      ended.abort(new Error(`a worker ended in the middle; its output is in ${logFile}`));
-    });
-  }
-  let most = 0;
-  let changedAtMs = performance.now();
-  for (;;) {
-    const done = await doneSoFar(wanted);
-    if (done >= wanted) return;
-    ended.signal.throwIfAborted();
-    if (done > most) [most, changedAtMs] = [done, performance.now()];
-    if (performance.now() - changedAtMs > PATIENCE_MS)
-      throw new Error(`nothing was done for ${PATIENCE_MS / 1000} s: ${done} of ${wanted} orders`);
-    await sleep(ASK_EVERY_MS);
-  }
+  return { result, databaseUrl };
 }

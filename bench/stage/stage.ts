@@ -20,7 +20,7 @@ export interface Stage {
   readonly templates: { readonly cardauth: string; readonly orderTable: string };
   /** For logs. */
   readonly folder: string;
-  /** Starts a Node program; its output is appended to `<name>.log` in `folder`. */
+  /** Starts a Node program; its output goes to a log file of its own. */
   spawn(
     name: string,
     args: readonly string[],
@@ -31,8 +31,9 @@ export interface Stage {
 
 export async function setUpStage(amqpUrl: string, databaseUrl: string, folder: string): Promise<Stage> {
   const keeper = startKeeper();
+  let spawned = 0;
   const spawn: Stage['spawn'] = async (name, args, env = {}) => {
-    const logFile = join(folder, `${name}.log`);
+    const logFile = join(folder, `${String((spawned += 1)).padStart(3, '0')}-${name}.log`);
     return { ...(await spawnNode(keeper, { args, env, folder, logFile })), logFile };
   };
   const broker = await openBroker(amqpUrl, `cardauth-bench-${randomBytes(4).toString('hex')}`);
