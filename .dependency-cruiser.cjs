@@ -50,6 +50,12 @@ module.exports = {
     soleImporter('undici', 'adapters/gateway'),
     soleImporter('opossum', 'adapters/gateway'),
     soleImporter('jose', 'adapters/jose'),
+    {
+      name: 'nothing-needs-the-bench',
+      severity: 'error',
+      from: { path: '^(src|test)/', pathNot: '^test/bench/' },
+      to: { path: '^bench/' },
+    },
     { name: 'no-test-in-src', severity: 'error', from: { path: '^src/' }, to: { path: '^test/' } },
     {
       name: 'no-dev-dependency-in-src',

@@ -80,7 +80,7 @@ function isBuilt() {
 }
 
 function sourceFiles() {
-  return [...filesBelow('src'), ...filesBelow('test')].filter((path) => path.endsWith('.ts'));
+  return ['src', 'test', 'bench'].flatMap(filesBelow).filter((path) => path.endsWith('.ts'));
 }
 
 /** The JavaScript file that the compiler makes of a TypeScript file; both paths are absolute. */

@@ -1,0 +1,16 @@
+/** The limit: consume, one gateway call, ack. Nothing is durable and nobody is told, so nothing can be faster. */
+import amqp from 'amqplib';
+import { chargingClient } from './charge.ts';
+import { consumeOrders } from './consume-orders.ts';
+import { endOnSignal, readTask } from './task.ts';
+
+const task = readTask();
+const gateway = chargingClient(task.gatewayUrl);
+const connection = await amqp.connect(task.amqpUrl);
+const stopConsuming = await consumeOrders(connection, task, async (order) => {
+  await gateway.charge(order);
+});
+endOnSignal(async () => {
+  await stopConsuming();
+  await connection.close();
+});

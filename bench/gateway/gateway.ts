@@ -1,0 +1,36 @@
+import type { GatewayCounts, GatewayLatency } from './gateway-books.ts';
+
+/** The gateway process, as the bench sees it. */
+export interface Gateway {
+  /** Where contestants send their charges. */
+  readonly url: string;
+  readonly pid: number;
+  /** Empties its books; from now on an answer takes so long. */
+  begin(latencyMs: number): Promise<void>;
+  counts(): Promise<GatewayCounts>;
+  latency(): Promise<GatewayLatency>;
+  /** Latency counts from here. */
+  forgetLatency(): Promise<void>;
+  /** When each order was charged, in milliseconds since the epoch, earliest first. */
+  chargedAtMs(): Promise<readonly number[]>;
+  /** Resolves when it is back. */
+  goAway(forMs: number): Promise<void>;
+}
+
+export function gatewayAt(chargesPort: number, controlPort: number, pid: number): Gateway {
+  const ask = async (path: string): Promise<unknown> => {
+    const response = await fetch(`http://127.0.0.1:${controlPort}${path}`);
+    if (!response.ok) throw new Error(`the gateway answered ${path} with ${await response.text()}`);
+    return response.json();
+  };
+  return {
+    url: `http://127.0.0.1:${chargesPort}`,
+    pid,
+    begin: async (latencyMs) => void (await ask(`/begin?latencyMs=${latencyMs}`)),
+    counts: async () => (await ask('/counts')) as GatewayCounts,
+    latency: async () => (await ask('/latency')) as GatewayLatency,
+    forgetLatency: async () => void (await ask('/forget-latency')),
+    chargedAtMs: async () => (await ask('/charged-at')) as number[],
+    goAway: async (forMs) => void (await ask(`/go-away?forMs=${forMs}`)),
+  };
+}

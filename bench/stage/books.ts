@@ -1,0 +1,75 @@
+import type { Contestant } from '../contestants/contestants.ts';
+import { query } from './databases.ts';
+import type { Stage } from './stage.ts';
+
+export interface Judged {
+  readonly contestant: Contestant;
+  readonly databaseUrl: string;
+  /** That it was given: numbers 1 to this. */
+  readonly orders: number;
+  /** Order ids, where somebody received the announcements meanwhile; else they are on downstream's queue. */
+  readonly announced?: ReadonlySet<string>;
+}
+
+/** A contestant was fast by doing less, or wrong. */
+export class WrongResult extends Error {
+  override readonly name = 'WrongResult';
+}
+
+/** After it has ended: throws WrongResult when orders were lost, charged twice or not announced. */
+export async function judge(stage: Stage, judged: Judged): Promise<void> {
+  const { contestant, orders } = judged;
+  const problems = [
+    ...(await chargeProblems(stage, orders)),
+    ...(contestant.table === undefined ? [] : await recordProblems(judged, contestant.table)),
+    ...(contestant.table === undefined ? [] : await announcementProblems(stage, judged)),
+    ...(await leftOnTheQueue(stage)),
+  ];
+  if (problems.length > 0) throw new WrongResult(`${contestant.name}: ${problems.join(', ')}`);
+}
+
+async function chargeProblems({ gateway }: Stage, orders: number): Promise<string[]> {
+  const counts = await gateway.counts();
+  return [
+    ...(counts.orders === orders ? [] : [`${counts.orders} of ${orders} orders were charged`]),
+    ...(counts.chargedAgain === 0 ? [] : [`${counts.chargedAgain} charges too many`]),
+  ];
+}
+
+async function recordProblems({ databaseUrl, orders }: Judged, table: string): Promise<string[]> {
+  const done = await doneIn(databaseUrl, table);
+  return done === orders ? [] : [`${done} of ${orders} orders are recorded as approved and announced`];
+}
+
+/** How many of a round's orders are approved, announced, and marked as such. */
+export async function doneIn(databaseUrl: string, table: string): Promise<number> {
+  const [row] = await query<{ done: number }>(
+    databaseUrl,
+    `select count(*)::int as done from ${table}
+     where status = 'ready-to-ship' and notified_at is not null and ${OF_THIS_ROUND}`,
+  );
+  return row?.done ?? 0;
+}
+
+/** When each of them was, in milliseconds since the epoch, earliest first. */
+export async function doneTimesIn(databaseUrl: string, table: string): Promise<readonly number[]> {
+  const rows = await query<{ at_ms: number }>(
+    databaseUrl,
+    `select (extract(epoch from notified_at) * 1000)::float8 as at_ms from ${table}
+     where notified_at is not null and ${OF_THIS_ROUND} order by 1`,
+  );
+  return rows.map(({ at_ms: atMs }) => atMs);
+}
+
+/** Not one that a series put into the table before. */
+const OF_THIS_ROUND = `order_id not like 'old-%'`;
+
+async function announcementProblems({ broker }: Stage, judged: Judged): Promise<string[]> {
+  const { orders, announced = new Set((await broker.takeReceipts()).map(({ orderId }) => orderId)) } = judged;
+  return announced.size === orders ? [] : [`${announced.size} of ${orders} orders were announced`];
+}
+
+async function leftOnTheQueue({ broker }: Stage): Promise<string[]> {
+  const left = await broker.ordersLeft();
+  return left === 0 ? [] : [`${left} messages are left on the queue`];
+}

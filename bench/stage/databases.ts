@@ -1,0 +1,53 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+
+/** A database server, and the databases that the bench has made on it. */
+export interface Databases {
+  readonly url: string;
+  /** A new one, empty or a copy of `template`, one of ours that nobody is connected to; resolves to its URL. */
+  create(template?: string): Promise<string>;
+  drop(url: string): Promise<void>;
+  /** Writes back what is dirty, so that nobody pays for the writes of whoever was before. */
+  checkpoint(): Promise<void>;
+  dropAll(): Promise<void>;
+}
+
+export function databasesOn(url: string): Databases {
+  const made = new Set<string>();
+  const nameOf = (of: string): string => new URL(of).pathname.slice(1);
+  const drop = async (old: string): Promise<void> => {
+    await query(url, `drop database ${nameOf(old)} with (force)`);
+    made.delete(old);
+  };
+  return {
+    url,
+    async create(template) {
+      const own = new URL(url);
+      own.pathname = `/cardauth_bench_${randomBytes(6).toString('hex')}`;
+      const copy = template === undefined ? '' : ` template ${nameOf(template)}`;
+      await query(url, `create database ${nameOf(own.href)}${copy}`);
+      made.add(own.href);
+      return own.href;
+    },
+    drop,
+    checkpoint: async () => void (await query(url, 'checkpoint')),
+    async dropAll() {
+      for (const old of [...made]) await drop(old);
+    },
+  };
+}
+
+/** One statement on a connection of its own. */
+export async function query<Row extends pg.QueryResultRow>(
+  url: string,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<readonly Row[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Row>(text, [...values])).rows;
+  } finally {
+    await client.end();
+  }
+}
