@@ -256,8 +256,8 @@ export class Monitor implements AmqpWatch {
   }
 }
 
-/** Longer than a tuple tree lives. */
-const PAUSED_MS = 32_000;
+/** Longer than an order at work takes to its request. */
+const PAUSED_MS = 20_000;
 /** By how much the database's clock can be wrong after a few jumps. */
 const CLOCKS_MS = 25_000;
 
