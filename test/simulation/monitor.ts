@@ -11,6 +11,7 @@ import type { SimulatedGateway } from './gateway.ts';
 import type { IntakeSwitch } from './intake-switch.ts';
 import type { SimulatedProcess } from './machine.ts';
 import type { World } from './network.ts';
+import type { Replays } from './replays.ts';
 import type { AttemptRow, FactRow, OrderRow } from './tables.ts';
 
 /** What one process has been told. */
@@ -27,6 +28,7 @@ export class Monitor implements AmqpWatch {
   readonly #database: SimulatedDatabase;
   readonly #gateway: SimulatedGateway;
   readonly #intake: IntakeSwitch;
+  readonly #replays: Replays;
   readonly #keyWindowMs: number;
   readonly #keyUsedForMs: number;
   readonly #knowledge = new Map<SimulatedProcess, Knowledge>();
@@ -47,6 +49,7 @@ export class Monitor implements AmqpWatch {
       readonly broker: SimulatedBroker;
       readonly gateway: SimulatedGateway;
       readonly intake: IntakeSwitch;
+      readonly replays: Replays;
       readonly keyWindowMs: number;
       readonly keyUsedForMs: number;
     },
@@ -55,6 +58,7 @@ export class Monitor implements AmqpWatch {
     this.#database = parts.database;
     this.#gateway = parts.gateway;
     this.#intake = parts.intake;
+    this.#replays = parts.replays;
     this.#keyWindowMs = parts.keyWindowMs;
     this.#keyUsedForMs = parts.keyUsedForMs;
     parts.database.onSeen = (process, orderId) => {
@@ -131,6 +135,7 @@ export class Monitor implements AmqpWatch {
   }
 
   confirmed(process: SimulatedProcess, site: CallSite, { messageId = '' }: { messageId?: string }): void {
+    if (process.isOperator && site === 'broker.copy') this.#replays.confirmed(messageId);
     if (site !== 'broker.announce') this.#of(process).copied.set(messageId, this.#world.time.nowMs);
   }
 

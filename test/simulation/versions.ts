@@ -9,7 +9,7 @@ export function settingsOf(count: number, random: RandomSource): WorkerSettings[
   return Array.from({ length: count }, (_, at) => (at > 0 && isMixed ? oneOf(VERSIONS, random) : first));
 }
 
-const VERSIONS: readonly WorkerSettings[] = [
+export const VERSIONS = [
   {
     messageTimeoutMs: 30_000,
     leaseMs: 25_000,
@@ -34,4 +34,4 @@ const VERSIONS: readonly WorkerSettings[] = [
     maxAttempts: 2,
     softDeclineWaitsMs: undefined,
   },
-];
+] as const satisfies readonly WorkerSettings[];
