@@ -85,7 +85,8 @@ async function replay(
   on: CommandRun,
 ): Promise<{ readonly batchId: string; readonly end: BatchEnd } | undefined> {
   const terms = { queue: NAMES.orders, maxAgeMs: DAY_MS };
-  const { taken } = await planReplay(on.search, { states: ['parked'] }, terms);
+  const { taken, view } = await planReplay(on.search, { states: ['parked'] }, terms);
+  for (const { count, replay: action } of view.lines) if (count > 0) on.came(`would ${action}`);
   const batch = { ...terms, batchId: on.newId(), messagesPerSecond: 50, stopAfterFailures: 20 };
   const opened = await on.batches.open(batch, taken, on.command('parked replay'));
   if (opened === undefined) return undefined;
@@ -112,7 +113,7 @@ async function attend(on: CommandRun, batch: ReplayBatch): Promise<BatchEnd> {
     onProgress: () => undefined,
     onWatch: () => undefined,
   });
-  on.came(end);
+  for (const { state } of run.database.parked.batches.get(batch.batchId)?.members ?? []) on.came(state);
   return end;
 }
 

@@ -197,7 +197,8 @@ function commands(random: RandomSource, faultyForMs: number): Fault[] {
   const count = nextFraction(random) < 0.5 ? 0 : 1 + nextBelow(random, 4);
   return Array.from({ length: count }, (): Fault => {
     const kind = oneOf(FAULTS.operator, random);
-    const atMs = Math.floor(nextFraction(random) * (faultyForMs + LATER_MS));
+    // Rather late: there is more to be done for them then.
+    const atMs = Math.floor(Math.sqrt(nextFraction(random)) * (faultyForMs + LATER_MS));
     return { site: 'operator', nth: nextBelow(random, 8), kind, ms: spanOf(kind, random), atMs };
   });
 }

@@ -11,6 +11,7 @@ import type { SimulatedGateway } from './gateway.ts';
 import type { IntakeSwitch } from './intake-switch.ts';
 import type { SimulatedProcess } from './machine.ts';
 import type { World } from './network.ts';
+import type { Replays } from './replays.ts';
 import type { AttemptRow, FactRow, OrderRow } from './tables.ts';
 
 /** What one process has been told. */
@@ -27,6 +28,7 @@ export class Monitor implements AmqpWatch {
   readonly #database: SimulatedDatabase;
   readonly #gateway: SimulatedGateway;
   readonly #intake: IntakeSwitch;
+  readonly #replays: Replays;
   readonly #keyWindowMs: number;
   readonly #keyUsedForMs: number;
   readonly #knowledge = new Map<SimulatedProcess, Knowledge>();
@@ -35,10 +37,7 @@ export class Monitor implements AmqpWatch {
   /** Told of each message that comes into the parking lot. */
   onParked: (message: BrokerMessage) => void = () => undefined;
   /** By order and generation: how it was decided before it was reopened. */
-  readonly #reopened = new Map<
-    string,
-    { readonly status: string; readonly atMs: number; readonly wasAnnounced: boolean }
-  >();
+  readonly #reopened = new Map<string, { readonly status: string; readonly atMs: number }>();
   /** Deliveries of each message id. */
   readonly deliveries = new Map<string, number>();
 
@@ -50,6 +49,7 @@ export class Monitor implements AmqpWatch {
       readonly broker: SimulatedBroker;
       readonly gateway: SimulatedGateway;
       readonly intake: IntakeSwitch;
+      readonly replays: Replays;
       readonly keyWindowMs: number;
       readonly keyUsedForMs: number;
     },
@@ -58,6 +58,7 @@ export class Monitor implements AmqpWatch {
     this.#database = parts.database;
     this.#gateway = parts.gateway;
     this.#intake = parts.intake;
+    this.#replays = parts.replays;
     this.#keyWindowMs = parts.keyWindowMs;
     this.#keyUsedForMs = parts.keyUsedForMs;
     parts.database.onSeen = (process, orderId) => {
@@ -89,12 +90,19 @@ export class Monitor implements AmqpWatch {
     return this.#announced.get(orderId) ?? NONE;
   }
 
-  /** Before it was reopened, whatever has become of it since. */
+  /** In a generation before it was reopened, whatever has become of it since. */
   wasAnnounced(orderId: string): boolean {
-    const { generation = 0 } = this.#database.tables.orders.get(orderId) ?? {};
-    return [...Array(generation).keys()].some(
-      (each) => this.#reopened.get(`${orderId} ${each}`)?.wasAnnounced,
-    );
+    const order = this.#database.tables.orders.get(orderId);
+    return order !== undefined && this.#reopenedAt(order) > -Infinity;
+  }
+
+  /** When it was reopened last, if downstream knows what it was before. */
+  #reopenedAt({ generation, order_id: orderId }: OrderRow): number {
+    for (let before = generation - 1; before > 0; before -= 1) {
+      const { atMs, status } = this.#reopened.get(`${orderId} ${before}`) ?? {};
+      if (this.eventsOf(orderId).has(`order-${orderId}-${status ?? ''}-${before}`)) return atMs ?? -Infinity;
+    }
+    return -Infinity;
   }
 
   delivered(process: SimulatedProcess, message: BrokerMessage): void {
@@ -122,12 +130,12 @@ export class Monitor implements AmqpWatch {
     if (copiedAtMs !== undefined && copiedAtMs >= (deliveredAt.get(message) ?? Infinity)) return;
     const order = this.#database.tables.orders.get(orderIdOf(messageId));
     if (order?.notified_at_ms != null) return;
-    const before = order && this.#reopened.get(`${order.order_id} ${order.generation - 1}`);
-    if (before?.wasAnnounced === true && before.atMs >= (deliveredAt.get(message) ?? Infinity)) return;
+    if (order !== undefined && this.#reopenedAt(order) >= (deliveredAt.get(message) ?? Infinity)) return;
     this.#world.violated('I10', `${messageId} was acked: neither announced and recorded, nor copied`);
   }
 
   confirmed(process: SimulatedProcess, site: CallSite, { messageId = '' }: { messageId?: string }): void {
+    if (process.isOperator && site === 'broker.copy') this.#replays.confirmed(messageId);
     if (site !== 'broker.announce') this.#of(process).copied.set(messageId, this.#world.time.nowMs);
   }
 
@@ -210,7 +218,7 @@ export class Monitor implements AmqpWatch {
 
   /** I5: only an operator opens a decided order again. */
   #changes(before: OrderRow, after: OrderRow, row: FactRow): void {
-    const { generation, notified_at_ms: notifiedAtMs, order_id: orderId, status } = before;
+    const { generation, order_id: orderId, status } = before;
     if ((status !== 'ready-to-ship' && status !== 'denied') || status === after.status) return;
     if (row.fact === 'reopened' && row['action'] !== 'orders reopen')
       this.#world.violated(
@@ -218,8 +226,7 @@ export class Monitor implements AmqpWatch {
         `${String(row['action'])} opens order ${orderId} again, which was ${status}`,
       );
     if (row.fact !== 'reopened') this.#world.violated('I5', `order ${orderId} was ${status}: ${row.fact}`);
-    const wasAnnounced = notifiedAtMs !== null;
-    this.#reopened.set(`${orderId} ${generation}`, { status, atMs: this.#world.time.nowMs, wasAnnounced });
+    this.#reopened.set(`${orderId} ${generation}`, { status, atMs: this.#world.time.nowMs });
   }
 
   /** I11, while it runs: what is announced is recorded, and always the same for a generation. */
@@ -254,8 +261,8 @@ export class Monitor implements AmqpWatch {
   }
 }
 
-/** Longer than a tuple tree lives. */
-const PAUSED_MS = 32_000;
+/** Longer than an order at work takes to its request. */
+const PAUSED_MS = 20_000;
 /** By how much the database's clock can be wrong after a few jumps. */
 const CLOCKS_MS = 25_000;
 

@@ -41,7 +41,7 @@ export function reconciledTwice(before: Books, run: RunParts): Broken[] {
 }
 
 export function operatorInvariants(run: RunParts): Broken[] {
-  return [...replayedTwice(run), ...auditedBadly(run)];
+  return [...replayedTwice(run), ...markedTooEarly(run), ...badlyEnded(run), ...auditedBadly(run)];
 }
 
 /** I17: a replay publishes a message again only where it cannot know that it did. */
@@ -59,6 +59,40 @@ function replayedTwice({ database, faults, replays }: RunParts): Broken[] {
       const what = `replay ${batchId} published ${messageId} ${published} times for ${rows} row(s)`;
       return [{ invariant: 'I17', what }];
     });
+  });
+}
+
+/** I14: what is marked as published has been confirmed. */
+function markedTooEarly({ database, replays }: RunParts): Broken[] {
+  const marked = new Map<string, number>();
+  for (const { members } of database.parked.batches.values()) {
+    for (const { row, state } of members) {
+      const { messageId = '' } = row.record;
+      if (state === 'published') marked.set(messageId, (marked.get(messageId) ?? 0) + 1);
+    }
+  }
+  return [...marked]
+    .filter(([messageId, times]) => times > replays.confirmsOf(messageId))
+    .map(([messageId]) => ({
+      invariant: 'I14',
+      what: `a replay of ${messageId} is marked without its confirm`,
+    }));
+}
+
+/** I17: in the end every replay has ended, and what it left is as it was. */
+function badlyEnded({ database, replays }: RunParts): Broken[] {
+  return [...database.parked.batches.values()].flatMap(({ batchId, members, state }) => {
+    const isOpen = members.some((member) => member.state === 'waiting');
+    const isLeft = (published: boolean) => published && replays.troubles === 0;
+    const left = members.find(
+      ({ row, state: as }) =>
+        as === 'left' && isLeft(replays.publishedOf(batchId, row.record.messageId ?? '') > 0),
+    );
+    const broken: Broken[] = [];
+    if (isOpen) broken.push({ invariant: 'I17', what: `replay ${batchId} is ${state}, and not at its end` });
+    if (left !== undefined)
+      broken.push({ invariant: 'I17', what: `replay ${batchId} has left what it has published` });
+    return broken;
   });
 }
 

@@ -11,13 +11,16 @@ export const OPERATOR_PLANTS: readonly Plant[] = [
     }),
   },
   {
-    name: 'a replay forgets what it has published',
+    name: 'a replay leaves parked what it has published',
     alterOperator: (outside) => ({
       ...outside,
       batches: {
         ...outside.batches,
-        settle: () => Promise.resolve('open'),
-        finish: () => Promise.resolve(),
+        settle: (batchId, settlements) =>
+          outside.batches.settle(
+            batchId,
+            settlements.map((one) => ({ ...one, as: 'left' })),
+          ),
       },
     }),
   },

@@ -24,6 +24,8 @@ export interface OperatorSurroundings {
 /** How long after a killed replay somebody takes it up. */
 export const GOES_ON_AFTER_MS = 1_000;
 
+const PAUSED_FOR_MS = 10_000;
+
 export class Operators {
   /** `resolve: done`, ...: what commands came to, and how often. */
   readonly results = new Map<string, number>();
@@ -150,7 +152,7 @@ export class Operators {
     const { intake, time } = this.#run;
     intake.pause(this.newId());
     this.count('pause: ended');
-    time.after(ms, () => {
+    time.after(ms + PAUSED_FOR_MS, () => {
       intake.resume(this.newId());
     });
   }

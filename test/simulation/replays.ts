@@ -6,6 +6,7 @@ export class Replays {
   /** Commands that gave up, or were killed. */
   troubles = 0;
   readonly #published = new Map<string, number>();
+  readonly #confirmed = new Map<string, number>();
 
   /** The broker, as a command uses it for this batch. */
   watched(broker: ReplayBroker, { batchId }: ReplayBatch): ReplayBroker {
@@ -17,6 +18,15 @@ export class Replays {
       },
       openUnsealedQueue: () => broker.openUnsealedQueue(),
     };
+  }
+
+  /** A command has heard that the orders queue has the message. */
+  confirmed(messageId: string): void {
+    this.#confirmed.set(messageId, this.confirmsOf(messageId) + 1);
+  }
+
+  confirmsOf(messageId: string): number {
+    return this.#confirmed.get(messageId) ?? 0;
   }
 
   totalOf(batchId: string): number {

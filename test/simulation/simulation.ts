@@ -28,7 +28,14 @@ import { Upstream, type Published } from './upstream.ts';
 import { settingsOf } from './versions.ts';
 import { SimulatedTime } from './time.ts';
 import { fullTrace, NO_TRACE } from './trace.ts';
-import { KEY_WINDOW_MS, LEVELS_MS, NAMES, SupervisedWorker, type Alter } from './worker.ts';
+import {
+  KEY_WINDOW_MS,
+  LEVELS_MS,
+  NAMES,
+  SupervisedWorker,
+  type Alter,
+  type WorkerSettings,
+} from './worker.ts';
 import { strike } from './world-faults.ts';
 
 export interface RunOptions {
@@ -38,6 +45,10 @@ export interface RunOptions {
   readonly workers?: number | undefined;
   /** What the issuer says to all of them; any of its answers without it. */
   readonly fate?: Fate | undefined;
+  /** How all workers are set; by the seed without it. */
+  readonly settings?: WorkerSettings | undefined;
+  /** After which everything works again; by the seed without it. */
+  readonly faultyForMs?: number | undefined;
   /** The faults; random ones without it. */
   readonly plan?: readonly Fault[] | undefined;
   readonly keepTrace?: boolean;
@@ -117,8 +128,10 @@ class Run implements RunParts {
     this.random = seededRandom(seed + 0x1_0000_0000);
     this.trace = keepTrace ? fullTrace() : NO_TRACE;
     const count = 4 + nextBelow(scenario, 9);
-    this.#faultyForMs = 5_000 + nextFraction(scenario) ** 2 * 90_000;
-    const settings = settingsOf(options.workers ?? 2, scenario);
+    const drawnMs = 5_000 + nextFraction(scenario) ** 2 * 90_000;
+    this.#faultyForMs = options.faultyForMs ?? drawnMs;
+    const drawn = settingsOf(options.workers ?? 2, scenario);
+    const settings = drawn.map((each) => options.settings ?? each);
     const searchLagMs = nextFraction(scenario) * 60_000;
     // The last to be drawn, so that a run with fewer of them is otherwise the same.
     const withinMs = Math.min(10_000, this.#faultyForMs);
@@ -148,6 +161,7 @@ class Run implements RunParts {
       database,
       gateway,
       intake: this.intake,
+      replays: this.replays,
       keyWindowMs: KEY_WINDOW_MS,
       keyUsedForMs: OLDEST_KEY_MS,
     });

@@ -9,12 +9,13 @@ export function settingsOf(count: number, random: RandomSource): WorkerSettings[
   return Array.from({ length: count }, (_, at) => (at > 0 && isMixed ? oneOf(VERSIONS, random) : first));
 }
 
-const VERSIONS: readonly WorkerSettings[] = [
+export const VERSIONS = [
   {
     messageTimeoutMs: 30_000,
     leaseMs: 25_000,
     gatewayTimeoutMs: 8_000,
     maxSpoutPending: 8,
+    maxAttempts: 5,
     softDeclineWaitsMs: undefined,
   },
   {
@@ -22,6 +23,7 @@ const VERSIONS: readonly WorkerSettings[] = [
     leaseMs: 25_000,
     gatewayTimeoutMs: 8_000,
     maxSpoutPending: 8,
+    maxAttempts: 1,
     softDeclineWaitsMs: [5_000, 20_000],
   },
   {
@@ -29,6 +31,7 @@ const VERSIONS: readonly WorkerSettings[] = [
     leaseMs: 10_000,
     gatewayTimeoutMs: 4_000,
     maxSpoutPending: 2,
+    maxAttempts: 2,
     softDeclineWaitsMs: undefined,
   },
-];
+] as const satisfies readonly WorkerSettings[];

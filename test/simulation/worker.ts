@@ -20,6 +20,7 @@ export interface WorkerSettings {
   readonly leaseMs: number;
   readonly gatewayTimeoutMs: number;
   readonly maxSpoutPending: number;
+  readonly maxAttempts: number;
   readonly softDeclineWaitsMs: readonly number[] | undefined;
 }
 
@@ -178,7 +179,7 @@ function configOf(settings: WorkerSettings): WorkerConfig {
       messageTimeoutMs: settings.messageTimeoutMs,
       leaseMs: settings.leaseMs,
       maxSpoutPending: settings.maxSpoutPending,
-      maxAttempts: 5,
+      maxAttempts: settings.maxAttempts,
       retryLevelsMs: LEVELS_MS,
       drainMs: 25_000,
     },
