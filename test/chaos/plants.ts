@@ -28,6 +28,12 @@ const PLANTS: Readonly<Record<string, Plant>> = {
     line: 'generation.receive(message);',
     becomes: "generation.receive(message); generation.settle(message, 'ack');",
   },
+  /** A replay takes what another one has taken already. */
+  'replay-twice': {
+    file: 'dist/src/adapters/postgres/replay-batches.js',
+    line: "where p.park_id = wanted.park_id and p.state = 'parked'",
+    becomes: 'where p.park_id = wanted.park_id',
+  },
 };
 
 export const PLANT_NAMES = Object.keys(PLANTS);
