@@ -28,11 +28,11 @@ const PLANTS: Readonly<Record<string, Plant>> = {
     line: 'generation.receive(message);',
     becomes: "generation.receive(message); generation.settle(message, 'ack');",
   },
-  /** A replay takes what another one has taken already. */
-  'replay-twice': {
+  /** The audit log says of something else that it was replayed. */
+  'unaudited-replay': {
     file: 'dist/src/adapters/postgres/replay-batches.js',
-    line: "where p.park_id = wanted.park_id and p.state = 'parked'",
-    becomes: 'where p.park_id = wanted.park_id',
+    line: "'parked:' || r.park_id,",
+    becomes: "'forgotten:' || r.park_id,",
   },
 };
 
