@@ -12,6 +12,7 @@ const steps = [
   // Negative controls: a bug is planted, and has to be found.
   ['chaos.mjs', '--orders', '600', '--plant', 'random-key'],
   ['chaos.mjs', '--orders', '600', '--plant', 'early-ack'],
+  ['chaos.mjs', '--orders', '300', '--plant', 'unaudited-replay'],
 ];
 
 await exitWith(async () => {

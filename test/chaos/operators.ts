@@ -38,6 +38,7 @@ export function operatorsWith(cli: OperatorCli): Operators {
       case 'lot replayed':
         return replayAgain(cli);
       case 'lot replayed by two':
+        await untilParked(cli, 2);
         await Promise.all([replayLot(cli, '20/s'), replayLot(cli, '20/s')]);
         return;
       case 'unknowns resolved':

@@ -28,6 +28,12 @@ const PLANTS: Readonly<Record<string, Plant>> = {
     line: 'generation.receive(message);',
     becomes: "generation.receive(message); generation.settle(message, 'ack');",
   },
+  /** The audit log says of something else that it was replayed. */
+  'unaudited-replay': {
+    file: 'dist/src/adapters/postgres/replay-batches.js',
+    line: "'parked:' || r.park_id,",
+    becomes: "'forgotten:' || r.park_id,",
+  },
 };
 
 export const PLANT_NAMES = Object.keys(PLANTS);

@@ -84,7 +84,7 @@ async function soak(stage: Stage, pool: pg.Pool, parts: SoakParts): Promise<Soak
   show(`${rate.toFixed(0)} orders a second for ${minutes} minutes`);
   const startMs = Date.now();
   const killing = new AbortController();
-  const kills = killInTurn(stage, killing.signal, show);
+  const kills = killInTurn(stage, Math.min(KILL_EVERY_MS, soakMs / 2), killing.signal, show);
   const publisher = await stage.startPublisher({ orders, from: measured, overMs: soakMs, someExpire: false });
   const { code } = await publisher.exited;
   if (code !== 0) throw new Error(`the publisher ended with ${String(code)}`);
@@ -122,16 +122,21 @@ async function measureTopRate(
   return rate;
 }
 
-/** Every other worker, a minute apart; the first one is spared. Resolves to how many it were. */
-async function killInTurn(stage: Stage, signal: AbortSignal, show: SoakParts['show']): Promise<number> {
+/** All workers but the first one, which is spared. Resolves to how many it were. */
+async function killInTurn(
+  stage: Stage,
+  everyMs: number,
+  signal: AbortSignal,
+  show: SoakParts['show'],
+): Promise<number> {
   const [, ...mortal] = stage.workers;
   let killed = 0;
   for (;;) {
-    await sleep(KILL_EVERY_MS, undefined, { signal }).catch(() => undefined);
+    await sleep(everyMs, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return killed;
     await mortal[killed % mortal.length]?.kill();
     killed += 1;
-    show(`minute ${killed}: a worker is killed`);
+    show(`${killed} workers killed`);
   }
 }
 

@@ -46,7 +46,8 @@ function asText(report: SoakReport): string {
   const { chargedTwice, flatness, lost, minutes, orders, problems, rate, topRate, workersKilled } = report;
   const header = COLUMNS.map(([name]) => name.padStart(10)).join('');
   const rows = minutes.map((minute) => COLUMNS.map(([, text]) => text(minute).padStart(10)).join(''));
-  const trends = flatness.trends.map(({ isFlat, limit, mean, name, rise }) => {
+  const shown = flatness.isFlat === undefined ? [] : flatness.trends;
+  const trends = shown.map(({ isFlat, limit, mean, name, rise }) => {
     const mark = isFlat ? 'ok ' : 'NO ';
     return `  ${mark} ${name.padEnd(12)} mean ${mean.toFixed(1)}, rises by ${rise.toFixed(1)} of ${limit.toFixed(1)} allowed`;
   });

@@ -13,7 +13,7 @@ const HOSTILE: readonly (readonly [what: string, reason: string, body: Buffer | 
   ['16 MB of an order', 'too_large', orderText({ note: `"${'x'.repeat(SIXTEEN_MB)}"` })],
   ['a million keys', 'too_large', `{${Array.from({ length: 1e6 }, (_, n) => `"${n}":0`).join(',')}}`],
   ['20,000 levels', 'unparseable', `${'['.repeat(20_000)}${']'.repeat(20_000)}`],
-  ['20,000 levels below an order', 'too_large', orderText({ note: `${'[['.repeat(20_000)}` }).padEnd(70_000)],
+  ['20,000 levels below an order', 'too_large', orderText({ note: '[['.repeat(20_000) }).padEnd(70_000)],
   ['a lone surrogate in the id', 'id_format', orderText({ id: '"12\\ud800"' })],
   ['NUL in the id', 'id_format', orderText({ id: '"12\\u000034"' })],
   ['a line break in the id', 'id_format', orderText({ id: '"12\\r\\nSet-Cookie: a=b"' })],

@@ -9,15 +9,9 @@
 const [what, amount] = (process.env['SABOTAGE'] ?? '').split(' ');
 
 process.on('SIGUSR2', () => {
-  switch (what) {
-    case 'block':
-      block(Number(amount));
-      return;
-    case 'throw':
-      throw new Error('sabotage: a listener throws');
-    case 'exhaust':
-      exhaust();
-  }
+  if (what === 'block') block(Number(amount));
+  if (what === 'throw') throw new Error('sabotage: a listener throws');
+  if (what === 'exhaust') exhaust();
 });
 
 function block(forMs: number): void {
