@@ -1,12 +1,13 @@
 /** `npm run bench`: progress on stderr, the result on stdout. See options.ts. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { measure } from './bench.ts';
 import { optionsOf, USAGE, type BenchOptions } from './options.ts';
 import { targetsOf } from './report/targets.ts';
 import { asText } from './report/text.ts';
-import { setUpStage } from './stage/stage.ts';
+import { WrongResult } from './stage/books.ts';
+import { setUpStage, type Stage } from './stage/stage.ts';
 
 const USAGE_EXIT_CODE = 64;
 
@@ -28,18 +29,20 @@ async function main(args: readonly string[]): Promise<number> {
     await bench(options);
     return 0;
   } catch (error) {
-    process.stderr.write(
-      `bench: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-    );
+    const isVerdict = error instanceof WrongResult;
+    process.stderr.write(`bench: ${isVerdict ? `WRONG: ${error.message}` : traceOf(error)}\n`);
     return 1;
   }
 }
 
 async function bench(options: BenchOptions): Promise<void> {
-  const { AMQP_URL: amqpUrl = '', DATABASE_URL: databaseUrl = '' } = process.env;
+  const { AMQP_URL: amqpUrl, DATABASE_URL: databaseUrl } = process.env;
+  if (amqpUrl === undefined || databaseUrl === undefined)
+    throw new Error('AMQP_URL and DATABASE_URL are not set: start the bench with npm run bench');
   const folder = options.keep ?? mkdtempSync(join(tmpdir(), 'cardauth-bench-'));
   mkdirSync(folder, { recursive: true });
   const stage = await setUpStage(amqpUrl, databaseUrl, folder);
+  strikeOnSignal(stage);
   try {
     const figures = await measure(stage, options, show);
     const targets = targetsOf(figures);
@@ -51,8 +54,21 @@ async function bench(options: BenchOptions): Promise<void> {
   }
 }
 
+/** The services may be the caller's own: nothing of ours is to stay on them. */
+function strikeOnSignal(stage: Stage): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      void stage.strike().finally(() => process.exit(128 + constants.signals[signal]));
+    });
+  }
+}
+
 function show(progress: string): void {
   process.stderr.write(`bench: ${progress}\n`);
+}
+
+function traceOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 function messageOf(error: unknown): string {

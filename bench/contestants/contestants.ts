@@ -49,7 +49,7 @@ export const ours: Contestant = {
 };
 
 const others: readonly Contestant[] = [
-  { name: 'limit', share: 1, table: undefined, template: 'orderTable', command: besideThis('limit') },
+  { name: 'limit', share: 2, table: undefined, template: 'orderTable', command: besideThis('limit') },
   {
     name: 'straightforward',
     share: 0.4,
@@ -59,13 +59,13 @@ const others: readonly Contestant[] = [
   },
   {
     name: 'graphile-worker',
-    share: 0.2,
+    share: 0.3,
     table: 'orders',
     template: 'orderTable',
     command: besideThis('graphile-worker'),
     addOrders: addJobs,
   },
-  { name: 'dbos', share: 0.06, table: 'orders', template: 'orderTable', command: besideThis('dbos') },
+  { name: 'dbos', share: 0.2, table: 'orders', template: 'orderTable', command: besideThis('dbos') },
 ];
 
 export const CONTESTANTS: readonly Contestant[] = [ours, ...others];

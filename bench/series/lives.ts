@@ -30,7 +30,7 @@ export interface LivesFigures {
 export interface LivesPlan {
   readonly topRate: number;
   readonly starts: number;
-  /** How long the worker works before the gateway goes away, and how long that is away. */
+  /** How long the gateway is away. */
   readonly awayMs: number;
 }
 
@@ -69,8 +69,10 @@ function backlogOf({ topRate }: LivesPlan, seconds: number): number {
   return Math.max(500, Math.round(topRate * seconds));
 }
 
+const KILL_BACKLOG_SECONDS = 4;
+
 async function killOnce(stage: Stage, plan: LivesPlan): Promise<LivesFigures['kill']> {
-  const orders = backlogOf(plan, 4);
+  const orders = backlogOf(plan, KILL_BACKLOG_SECONDS);
   return onFreshServices(stage, orders, async (databaseUrl) => {
     const [victim] = await startWorkers(stage, { contestant: ours, databaseUrl });
     while ((await stage.broker.receiptsWaiting()) < orders / 4) await sleep(5);
@@ -98,17 +100,18 @@ async function undecided(databaseUrl: string, among?: readonly string[]): Promis
   return rows.map(({ order_id: orderId }) => orderId);
 }
 
-const RECOVERY_SECONDS = 12;
+/** Seconds of work: a fifth before the outage, the rest for what comes after. */
+const OUTAGE_BACKLOG_SECONDS = 15;
+const OUTAGE_AFTER_SHARE = 0.2;
 const WINDOW_MS = 1_000;
 const AS_GOOD_AS_BEFORE = 0.9;
 
 async function outageOnce(stage: Stage, plan: LivesPlan): Promise<LivesFigures['outage']> {
   const { awayMs } = plan;
-  const beforeMs = 3_000;
-  const orders = backlogOf(plan, beforeMs / 1000 + RECOVERY_SECONDS);
+  const orders = backlogOf(plan, OUTAGE_BACKLOG_SECONDS);
   return onFreshServices(stage, orders, async (databaseUrl) => {
     const workers = await startWorkers(stage, { contestant: ours, databaseUrl });
-    while ((await stage.broker.receiptsWaiting()) < orders / 10) await sleep(5);
+    while ((await stage.broker.receiptsWaiting()) < orders * OUTAGE_AFTER_SHARE) await sleep(5);
     const goneAtMs = nowMs();
     await stage.gateway.goAway(awayMs);
     const backAtMs = nowMs();

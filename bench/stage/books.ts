@@ -1,6 +1,7 @@
 import type { Contestant } from '../contestants/contestants.ts';
 import { query } from './databases.ts';
-import type { Stage } from './stage.ts';
+import type { Broker } from './broker.ts';
+import type { Gateway } from '../gateway/gateway.ts';
 
 export interface Judged {
   readonly contestant: Contestant;
@@ -11,24 +12,30 @@ export interface Judged {
   readonly announced?: ReadonlySet<string>;
 }
 
+/** Who knows what happened, besides the database. */
+export interface JudgedBy {
+  readonly gateway: Pick<Gateway, 'counts'>;
+  readonly broker: Pick<Broker, 'takeReceipts' | 'ordersLeft'>;
+}
+
 /** A contestant was fast by doing less, or wrong. */
 export class WrongResult extends Error {
   override readonly name = 'WrongResult';
 }
 
 /** After it has ended: throws WrongResult when orders were lost, charged twice or not announced. */
-export async function judge(stage: Stage, judged: Judged): Promise<void> {
+export async function judge(by: JudgedBy, judged: Judged): Promise<void> {
   const { contestant, orders } = judged;
   const problems = [
-    ...(await chargeProblems(stage, orders)),
+    ...(await chargeProblems(by, orders)),
     ...(contestant.table === undefined ? [] : await recordProblems(judged, contestant.table)),
-    ...(contestant.table === undefined ? [] : await announcementProblems(stage, judged)),
-    ...(await leftOnTheQueue(stage)),
+    ...(contestant.table === undefined ? [] : await announcementProblems(by, judged)),
+    ...(await leftOnTheQueue(by)),
   ];
   if (problems.length > 0) throw new WrongResult(`${contestant.name}: ${problems.join(', ')}`);
 }
 
-async function chargeProblems({ gateway }: Stage, orders: number): Promise<string[]> {
+async function chargeProblems({ gateway }: JudgedBy, orders: number): Promise<string[]> {
   const counts = await gateway.counts();
   return [
     ...(counts.orders === orders ? [] : [`${counts.orders} of ${orders} orders were charged`]),
@@ -64,12 +71,12 @@ export async function doneTimesIn(databaseUrl: string, table: string): Promise<r
 /** Not one that a series put into the table before. */
 const OF_THIS_ROUND = `order_id not like 'old-%'`;
 
-async function announcementProblems({ broker }: Stage, judged: Judged): Promise<string[]> {
+async function announcementProblems({ broker }: JudgedBy, judged: Judged): Promise<string[]> {
   const { orders, announced = new Set((await broker.takeReceipts()).map(({ orderId }) => orderId)) } = judged;
   return announced.size === orders ? [] : [`${announced.size} of ${orders} orders were announced`];
 }
 
-async function leftOnTheQueue({ broker }: Stage): Promise<string[]> {
+async function leftOnTheQueue({ broker }: JudgedBy): Promise<string[]> {
   const left = await broker.ordersLeft();
   return left === 0 ? [] : [`${left} messages are left on the queue`];
 }
