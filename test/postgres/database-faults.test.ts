@@ -50,6 +50,46 @@ describe('a database that fails', () => {
     assert.equal(again.alarm, undefined);
   });
 
+  for (const when of ['before the database has it', 'before its reply']) {
+    it(`cuts the connection in the middle of a commit of many facts, ${when}: none is lost, none counts twice`, async (t) => {
+      const { book, proxy } = await bookBehindProxy(t, 10_000);
+      const claimed = await Promise.all(Array.from({ length: 20 }, () => claim(book)));
+      const fresh = Array.from({ length: 20 }, () => newTerms());
+      const bringAll = () =>
+        Promise.allSettled([
+          ...claimed.map(({ terms }) =>
+            outcome(book, terms, 1, { kind: 'approved', reference: `of-${terms.orderId}` }),
+          ),
+          ...fresh.map((terms) => book.apply(terms.orderId, { kind: 'claim', terms })),
+        ]);
+      if (when === 'before its reply') cutReplyTo(proxy, 'write orders');
+      else cutOff(proxy, 'write orders');
+      const answers = await bringAll();
+      const rejected = answers.flatMap((each) =>
+        each.status === 'rejected' ? [each.reason as unknown] : [],
+      );
+      assert.ok(rejected.length > 1, 'one connection carries many facts');
+      assert.ok(rejected.every(isDatabaseError));
+
+      await untilAvailable(book);
+      for (const each of await bringAll()) {
+        assert.equal(each.status, 'fulfilled');
+        assert.equal(each.value.alarm, undefined);
+        assert.equal(
+          each.value.next.step,
+          each.value.order?.status === 'authorizing' ? 'charge' : 'announce',
+        );
+      }
+      const { rows } = await admin.query<{ version: number; events: number }>(
+        `select o.version, count(*)::int as events
+         from cardauth.orders o join cardauth.order_events e using (order_id)
+         where order_id = any ($1) group by o.order_id`,
+        [claimed.map(({ terms }) => terms.orderId)],
+      );
+      assert.deepEqual(new Set(rows.map(({ version, events }) => `${version} ${events}`)), new Set(['2 2']));
+    });
+  }
+
   it('accepts and never answers: every fact is answered by its deadline', async (t) => {
     const { book, proxy } = await bookBehindProxy(t);
     const { terms } = await claim(book);
@@ -267,6 +307,15 @@ function cutReplyTo(proxy: Proxy<Unit>, statement: string): void {
     if (!sent || bytes.length === 0) return 'pass';
     proxy.rule('toServer', () => 'pass');
     proxy.rule('toClient', () => 'pass');
+    return 'cut';
+  });
+}
+
+/** Cuts the connection instead of passing the statement of that name on. */
+function cutOff(proxy: Proxy<Unit>, statement: string): void {
+  proxy.rule('toServer', ({ bytes }) => {
+    if (!bytes.includes(statement)) return 'pass';
+    proxy.rule('toServer', () => 'pass');
     return 'cut';
   });
 }

@@ -6,6 +6,7 @@ import { NonRetriableError, RetriableError } from '../../topology/errors.ts';
 import type { Queryable } from './connection.ts';
 import { RefusedByDatabase } from './database-error.ts';
 import { commitTogether, type Result, type Terms } from './group-commit.ts';
+import type { RecentOrders } from './recent-orders.ts';
 import type { FactOfOrder } from './rows.ts';
 
 /** How often a statement is repeated that collided with another transaction. */
@@ -16,26 +17,34 @@ export async function commitFacts(
   database: Queryable,
   facts: readonly FactOfOrder[],
   terms: Terms,
+  recent: RecentOrders,
 ): Promise<(Result | Error)[]> {
   try {
-    return await commitDespiteCollisions(database, facts, terms);
+    return await commitDespiteCollisions(database, facts, terms, recent);
   } catch (error) {
     if (error instanceof RetriableError) throw error;
   }
   const answers: (Result | Error)[] = [];
-  for (const fact of facts) answers.push(await commitAlone(database, fact, terms));
+  for (const fact of facts) answers.push(await commitAlone(database, fact, terms, recent));
   return answers;
 }
 
-async function commitAlone(database: Queryable, fact: FactOfOrder, terms: Terms): Promise<Result | Error> {
+async function commitAlone(
+  database: Queryable,
+  fact: FactOfOrder,
+  terms: Terms,
+  recent: RecentOrders,
+): Promise<Result | Error> {
   try {
-    const [result = 'overtaken'] = await commitDespiteCollisions(database, [fact], terms);
+    const [result = 'overtaken'] = await commitDespiteCollisions(database, [fact], terms, recent);
     return result;
   } catch (error) {
     if (error instanceof RetriableError) throw error;
     if (!(error instanceof RefusedByDatabase)) return bug(fact, error);
     const corrected = withoutReusedReference(fact, error);
-    return corrected === undefined ? refusal(fact, error) : await commitAlone(database, corrected, terms);
+    return corrected === undefined
+      ? refusal(fact, error)
+      : await commitAlone(database, corrected, terms, recent);
   }
 }
 
@@ -44,10 +53,11 @@ async function commitDespiteCollisions(
   database: Queryable,
   facts: readonly FactOfOrder[],
   terms: Terms,
+  recent: RecentOrders,
 ): Promise<Result[]> {
   for (let collisions = 0; ; collisions += 1) {
     try {
-      return await commitTogether(database, facts, terms);
+      return await commitTogether(database, facts, terms, recent);
     } catch (error) {
       if (!isCollision(error) || collisions === MOST_COLLISIONS) throw error;
     }

@@ -1,7 +1,8 @@
 /**
  * One group commit: facts of different orders, decided together and written by one statement.
  *
- *   READ    the orders with their attempts, in one snapshot, and the database's clock
+ *   READ    the orders with their attempts, in one snapshot, and the database's clock; but for those that this worker
+ *           has just written (recent-orders.ts)
  *   ALIVE   only when somebody else's claim is in the way: which of those sessions still hold their locks
  *   decide  each fact, by the domain's rules
  *   WRITE   orders, attempts, events and operators' actions, in one statement, which is the transaction
@@ -18,6 +19,7 @@ import type { OrderId } from '../../domain/order.ts';
 import type { SoftDeclineRetry } from '../../domain/soft-declines.ts';
 import type { AppliedFact } from '../../ports/order-book.ts';
 import type { Queryable } from './connection.ts';
+import type { RecentOrders } from './recent-orders.ts';
 import {
   asTime,
   FACT_ROW_COLUMNS,
@@ -52,34 +54,39 @@ export async function commitTogether(
   database: Queryable,
   facts: readonly FactOfOrder[],
   terms: Terms,
+  recent: RecentOrders,
 ): Promise<Result[]> {
-  const { orders, nowMs } = await read(database, facts);
+  const { orders, remembered, nowMs } = await read(database, facts, recent);
   const carriedOut = await ordersOfRepeatedCommands(database, facts);
   const alive = await livingWorkers(database, claimantsInTheWay(facts, orders, terms.worker));
   const context = { ...terms, nowMs, isAlive: (worker: number) => alive.has(worker) };
 
-  const decided = facts.map((each): DecidedFact | AppliedFact => {
-    const before = orders.get(each.orderId);
-    if (carriedOut.has(each.orderId)) return repeated(before);
+  const decided = facts.map((each): DecidedFact | Result => {
     const { orderId, fact, remark, command } = each;
-    return {
-      orderId,
-      fact,
-      remark,
-      command,
-      before,
-      decision: decide(before, fact, context),
-      worker: terms.worker,
-    };
+    const before = orders.get(orderId);
+    if (carriedOut.has(orderId)) return repeated(before);
+    const decision = decide(before, fact, context);
+    // No write would tell whether the order is still as it is remembered.
+    if (decision.order === before && remembered.has(orderId)) return 'overtaken';
+    return { orderId, fact, remark, command, before, decision, worker: terms.worker };
   });
 
-  const news = decided.filter((each) => 'decision' in each);
-  const taken = await write(database, news.filter(leavesTrace));
-  return decided.map((each) => {
-    if (!('decision' in each)) return each;
-    const { orderId, before, decision } = each;
-    return decision.order === before || taken.has(orderId) ? decision : 'overtaken';
+  const taken = await write(database, decided.filter(isDecided).filter(leavesTrace));
+  return decided.map((each, index): Result => {
+    const result = isDecided(each) ? resultOf(each, taken) : each;
+    const orderId = facts[index]?.orderId ?? '';
+    if (result !== 'overtaken' && taken.has(orderId)) recent.wrote(orderId, result);
+    else recent.forget(orderId);
+    return result;
   });
+}
+
+function isDecided(each: DecidedFact | Result): each is DecidedFact {
+  return each !== 'overtaken' && 'decision' in each;
+}
+
+function resultOf({ orderId, before, decision }: DecidedFact, taken: ReadonlySet<OrderId>): Result {
+  return decision.order === before || taken.has(orderId) ? decision : 'overtaken';
 }
 
 function repeated(order: StoredOrder | undefined): AppliedFact {
@@ -100,18 +107,25 @@ const READ = {
     left join cardauth.attempts a on a.order_id = o.order_id and a.generation = o.generation`,
 };
 
+/** `remembered`: not read, but as this worker has written them last. */
 async function read(
   database: Queryable,
   facts: readonly FactOfOrder[],
-): Promise<{ orders: Map<OrderId, StoredOrder>; nowMs: number }> {
-  const rows = await database.query<ReadRow>(READ, [facts.map(({ orderId }) => orderId)]);
+  recent: RecentOrders,
+): Promise<{ orders: Map<OrderId, StoredOrder>; remembered: Set<OrderId>; nowMs: number }> {
   const orders = new Map<OrderId, StoredOrder>();
-  let nowMs = 0;
-  for (const row of rows) {
-    nowMs = Math.max(nowMs, Math.floor(row.now_ms));
-    if (row.version !== null) orders.set(row.order_id, storedOrder(row));
+  for (const each of facts) {
+    const order = recent.before(each);
+    if (order !== undefined) orders.set(each.orderId, order);
   }
-  return { orders, nowMs };
+  const remembered = new Set(orders.keys());
+  const asked = facts.map(({ orderId }) => orderId).filter((orderId) => !remembered.has(orderId));
+  if (asked.length > 0) {
+    const rows = await database.query<ReadRow>(READ, [asked]);
+    recent.setTime(Math.max(...rows.map(({ now_ms: nowMs }) => nowMs)));
+    for (const row of rows) if (row.version !== null) orders.set(row.order_id, storedOrder(row));
+  }
+  return { orders, remembered, nowMs: recent.nowMs() };
 }
 
 const REPEATED = {

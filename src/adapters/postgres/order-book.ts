@@ -26,6 +26,7 @@ import { fromDatabase, unusable } from './database-error.ts';
 import { DatabaseWatch } from './database-watch.ts';
 import { FactQueue } from './fact-queue.ts';
 import type { Result } from './group-commit.ts';
+import { RecentOrders } from './recent-orders.ts';
 import { databaseProblem } from './schema-problem.ts';
 import { WaitingFact } from './waiting-fact.ts';
 import { WorkerSession } from './worker-session.ts';
@@ -65,6 +66,7 @@ export class PostgresOrderBook implements OrderBook {
   readonly #session: WorkerSession;
   readonly #watch: DatabaseWatch;
   readonly #queue = new FactQueue();
+  readonly #recent: RecentOrders;
   #commits = 0;
   #commitIsDue = false;
   /** Called when the last fact is answered; set while closing. */
@@ -81,6 +83,7 @@ export class PostgresOrderBook implements OrderBook {
     };
     this.#options = options;
     this.#deadlineMs = deadlineMs;
+    this.#recent = new RecentOrders(clock);
     this.#database = driver.openPool({
       ...connection,
       connections: MOST_COMMITS_AT_ONCE,
@@ -176,7 +179,8 @@ export class PostgresOrderBook implements OrderBook {
     this.#commits += 1;
     try {
       const { inquiryWaitsMs = INQUIRY_WAITS_MS } = this.#options;
-      const answers = await commitFacts(this.#database, facts, { ...this.#options, inquiryWaitsMs, worker });
+      const terms = { ...this.#options, inquiryWaitsMs, worker };
+      const answers = await commitFacts(this.#database, facts, terms, this.#recent);
       facts.forEach((fact, index) => {
         this.#answer(fact, answers[index] ?? 'overtaken');
       });
