@@ -102,7 +102,7 @@ export function remoteCall<T>(world: World, call: RemoteCall<T>): Promise<T> {
       default:
     }
     const lateMs = fault?.kind === 'late-request' ? fault.ms : 0;
-    time.quietlyAfter(there + lateMs, () => {
+    time.lateAfter(there + lateMs, () => {
       if (call.isAway()) {
         settleAfter(back, () => call.lost('away'));
         return;
