@@ -90,11 +90,11 @@ const RETENTION_MS = KEY_WINDOW_MS + 180_000;
 const OLDEST_KEY_MS = KEY_WINDOW_MS + 100_000;
 const QUIET_WITHIN_MS = 3_600_000;
 const SLICE_MS = 1_000;
-/** Longer than the longest level, and than a frame can be late when the world has healed. */
-const STAYS_QUIET_MS = 10_000;
+/** Longer than a look of the resolver, and than whatever is left to be done takes when the world has healed. */
+const STAYS_QUIET_MS = 6_000;
 /** Requests of no importance are always under way. */
 const JUST_SENT_MS = 50;
-const SHORTLY_QUIET_MS = 2_000;
+const SHORTLY_QUIET_MS = 1_000;
 
 export async function simulate(options: RunOptions): Promise<RunResult> {
   const run = new Run(options);
@@ -131,8 +131,8 @@ class Run implements RunParts {
     const scenario = seededRandom(seed);
     this.random = seededRandom(seed + 0x1_0000_0000);
     this.trace = keepTrace ? fullTrace() : NO_TRACE;
-    const count = 4 + nextBelow(scenario, 9);
-    const drawnMs = 5_000 + nextFraction(scenario) ** 2 * 90_000;
+    const count = 4 + nextBelow(scenario, 10);
+    const drawnMs = 5_000 + nextFraction(scenario) ** 2 * 75_000;
     this.#faultyForMs = options.faultyForMs ?? drawnMs;
     const drawn = settingsOf(options.workers ?? 2, scenario);
     const settings = drawn.map((each) => options.settings ?? each);
