@@ -196,9 +196,9 @@ export function randomFaults(
 /** Some commands come when everything works again. */
 const LATER_MS = 20_000;
 
-/** In half of the runs, or in all; anywhere in the time of faults, and a little after it. */
+/** In some of the runs, or in all; anywhere in the time of faults, and a little after it. */
 function commands(random: RandomSource, faultyForMs: number, areBusy: boolean): Fault[] {
-  const few = nextFraction(random) < 0.5 ? 0 : 1 + nextBelow(random, 4);
+  const few = nextFraction(random) < 0.6 ? 0 : 1 + nextBelow(random, 4);
   const count = areBusy ? 4 + few : few;
   return Array.from({ length: count }, (): Fault => {
     const kind = oneOf(FAULTS.operator, random);
