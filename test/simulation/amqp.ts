@@ -108,7 +108,7 @@ class SimulatedConnection extends EventEmitter implements ChannelCarrier {
     if (this.#losesWrites) return;
     const { time, random } = this.world;
     this.#thereMs = Math.max(this.#thereMs, time.nowMs + latencyMs(random) + lateMs);
-    time.quietlyAfter(this.#thereMs - time.nowMs, () => {
+    time.lateAfter(this.#thereMs - time.nowMs, () => {
       if (!this.#isOpenThere) return;
       if (this.#held === undefined) arrived();
       else this.#held.push(arrived);

@@ -167,7 +167,11 @@ export function plannedFaults(plan: readonly Fault[]): Faults {
 }
 
 /** Any half of the kinds, at random; more of them at the gateway, which is called least and matters most. */
-export function randomFaults(random: RandomSource, faultyForMs: number): Faults {
+export function randomFaults(
+  random: RandomSource,
+  faultyForMs: number,
+  { areOperatorsBusy = false } = {},
+): Faults {
   const rates = new Map<Site, { readonly rate: number; readonly kinds: readonly FaultKind[] }>();
   const intensity = [0.3, 1, 1, 2][nextBelow(random, 4)] ?? 1;
   for (const site of Object.keys(FAULTS) as Site[]) {
@@ -181,7 +185,7 @@ export function randomFaults(random: RandomSource, faultyForMs: number): Faults 
     const atMs = Math.floor(nextFraction(random) * faultyForMs);
     return { site: 'world', nth: nextBelow(random, 8), kind, ms: spanOf(kind, random), atMs };
   });
-  return counting([...ofTheWorld, ...commands(random, faultyForMs)], (site, nth) => {
+  return counting([...ofTheWorld, ...commands(random, faultyForMs, areOperatorsBusy)], (site, nth) => {
     const { rate = 0, kinds = [] } = rates.get(site) ?? {};
     if (rate === 0 || nextFraction(random) >= rate) return undefined;
     const kind = oneOf(kinds, random);
@@ -192,9 +196,10 @@ export function randomFaults(random: RandomSource, faultyForMs: number): Faults 
 /** Some commands come when everything works again. */
 const LATER_MS = 20_000;
 
-/** In half of the runs; anywhere in the time of faults, and a little after it. */
-function commands(random: RandomSource, faultyForMs: number): Fault[] {
-  const count = nextFraction(random) < 0.5 ? 0 : 1 + nextBelow(random, 4);
+/** In some of the runs, or in all; anywhere in the time of faults, and a little after it. */
+function commands(random: RandomSource, faultyForMs: number, areBusy: boolean): Fault[] {
+  const few = nextFraction(random) < 0.6 ? 0 : 1 + nextBelow(random, 4);
+  const count = areBusy ? 4 + few : few;
   return Array.from({ length: count }, (): Fault => {
     const kind = oneOf(FAULTS.operator, random);
     // Rather late: there is more to be done for them then.

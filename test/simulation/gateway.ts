@@ -172,7 +172,7 @@ export class SimulatedGateway {
 
     const outcome = this.#underKey(order, key, fault);
     if (fault?.kind === 'twice') {
-      this.#world.time.quietlyAfter(fault.ms, () => {
+      this.#world.time.lateAfter(fault.ms, () => {
         this.#underKey(order, key, undefined);
       });
     }
@@ -226,7 +226,7 @@ export class SimulatedGateway {
           }),
         );
       case 'pending':
-        this.#world.time.quietlyAfter(fault.ms, () => {
+        this.#world.time.lateAfter(fault.ms, () => {
           this.#issue(order, key);
         });
         return { kind: 'unknown', cause: 'pending', detail: `order ${orderId} is not decided` };

@@ -13,10 +13,11 @@ export async function huntPlant(
   seeds: number,
 ): Promise<{ readonly result: RunResult; readonly seedsTried: number } | undefined> {
   const { alter, alterOperator } = plant;
+  const areOperatorsBusy = OPERATOR_PLANTS.includes(plant);
   const undo = plant.patch?.();
   try {
     for (let seed = firstSeed; seed < firstSeed + seeds; seed += 1) {
-      const result = await simulate({ seed, alter, alterOperator });
+      const result = await simulate({ seed, alter, alterOperator, areOperatorsBusy });
       if (result.violations.length > 0) return { result, seedsTried: seed - firstSeed + 1 };
     }
     return undefined;

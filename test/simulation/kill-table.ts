@@ -119,6 +119,14 @@ async function spoiled(
   return [{ invariant: 'not met', what: `${fault.kind} at ${site} ${nth}: ${what}`, atMs: 0 }];
 }
 
+export function spoiledBadly(rows: readonly KillRow[]): string[] {
+  return rows.flatMap(({ outcomes, way, write }) =>
+    [...outcomes].flatMap(([spoilt, violations]) =>
+      violations.map(({ invariant, what }) => `${way}: ${write.what}, ${spoilt}: ${invariant} ${what}`),
+    ),
+  );
+}
+
 // --- in words ----------------------------------------------------------------------------------------------------
 
 export function tableInWords(rows: readonly KillRow[]): string {

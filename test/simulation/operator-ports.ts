@@ -28,7 +28,7 @@ import type { Fault } from './faults.ts';
 import { START_WALL_MS, type SimulatedProcess } from './machine.ts';
 import { remoteCall } from './network.ts';
 import type { RunParts } from './run-parts.ts';
-import { KEY_WINDOW_MS, NAMES } from './worker.ts';
+import { INQUIRY_WAITS_MS, KEY_WINDOW_MS, NAMES } from './worker.ts';
 
 /** What a command is given; a planted bug gives it something else. */
 export interface OperatorOutside {
@@ -63,7 +63,7 @@ export function operatorPorts(
     databaseUrl: 'postgres://127.0.0.1:5432/orders',
     leaseMs: 25_000,
     keyWindowMs: KEY_WINDOW_MS,
-    inquiryWaitsMs: [20_000, 30_000, 60_000, 120_000],
+    inquiryWaitsMs: INQUIRY_WAITS_MS,
     driver: run.database.driverFor(process),
   });
   closing.push(() => book.close({ deadlineMs: 5_000 }));

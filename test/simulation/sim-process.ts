@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util';
 import { runCampaign } from './campaign.ts';
 import { exhaust } from './exhaustive.ts';
 import { huntPlant, PLANTS } from './hunt.ts';
+import { killTable, spoiledBadly, tableInWords } from './kill-table.ts';
 import { readRegression, writeRegression } from './regressions.ts';
 import { shrink, type Scenario } from './shrink.ts';
 import { simulate } from './simulation.ts';
@@ -16,6 +17,7 @@ const USAGE = `npm run sim -- [options]
 
   --seeds N           N random runs (default 50,000), then planted bugs and every single fault
   --first S           the first seed (default 1)
+  --kills             one order, every write on its ways: killed before, after, and its reply lost
   --pairs             also every pair of faults for one order (about 40,000 runs)
   --seed S            one run: prints its trace
   --shrink            with --seed: makes its failure as small as it gets, and stores it
@@ -35,6 +37,7 @@ const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '50000' },
     first: { type: 'string', default: '1' },
+    kills: { type: 'boolean', default: false },
     pairs: { type: 'boolean', default: false },
     seed: { type: 'string' },
     shrink: { type: 'boolean', default: false },
@@ -44,6 +47,7 @@ const { values } = parseArgs({
 });
 
 if (values.help) process.stdout.write(USAGE);
+else if (values.kills) process.exitCode = await showKills();
 else if (values.replay !== undefined) process.exitCode = await showRun(readRegression(values.replay));
 else if (values.seed !== undefined) {
   const seed = wholeNumber(values.seed);
@@ -56,6 +60,14 @@ async function showRun(scenario: Pick<Scenario, 'seed'> & Partial<Scenario>): Pr
   process.stdout.write(`${trace.join('\n')}\n`);
   process.stderr.write(`${struck.length} faults struck, ${violations.length} violations\n`);
   return violations.length === 0 ? 0 : 1;
+}
+
+async function showKills(): Promise<number> {
+  Error.stackTraceLimit = 0;
+  const rows = await killTable({ onRow: ({ way }) => { say(way); } }); // prettier-ignore
+  say('');
+  process.stdout.write(tableInWords(rows));
+  return spoiledBadly(rows).length === 0 ? 0 : 1;
 }
 
 async function storeShrunk(seed: number): Promise<number> {
@@ -77,8 +89,11 @@ async function everything(): Promise<number> {
   const firstSeed = wholeNumber(values.first);
   const seeds = wholeNumber(values.seeds);
   const beganAtMs = performance.now();
+  const usedBefore = process.cpuUsage();
   const tally = await runCampaign({ firstSeed, seeds, onProgress: progressLine(seeds, beganAtMs) });
   const randomMs = performance.now() - beganAtMs;
+  const { system, user } = process.cpuUsage(usedBefore);
+  const cpuMs = (system + user) / 1000;
 
   const exhausted = { runs: 0, failures: [] as Failure[] };
   await exhaust({
@@ -100,7 +115,7 @@ async function everything(): Promise<number> {
 
   // With few seeds, the rare ones may well be missing.
   const missing = seeds >= 2_000 ? missingFrom(tally, 1) : [];
-  process.stdout.write(closingTable(tally, randomMs, exhausted.runs, exhausted.failures, survivors, missing));
+  process.stdout.write(closingTable(tally, { randomMs, cpuMs }, exhausted, survivors, missing));
   const isClean = tally.failures.length + exhausted.failures.length + survivors.length + missing.length === 0;
   return isClean ? 0 : 1;
 }
@@ -125,29 +140,31 @@ function say(line: string): void {
 
 function closingTable(
   tally: Tally,
-  randomMs: number,
-  exhaustiveRuns: number,
-  exhaustiveFailures: readonly Failure[],
+  { randomMs, cpuMs }: { readonly randomMs: number; readonly cpuMs: number },
+  exhausted: { readonly runs: number; readonly failures: readonly Failure[] },
   survivors: readonly string[],
   missing: readonly string[],
 ): string {
   const rows: [string, string][] = [
-    ['seeds', `${tally.seeds} in ${(randomMs / 1000).toFixed(0)} s`],
+    ['seeds', `${tally.seeds} in ${seconds(randomMs)} s, ${seconds(cpuMs)} s of CPU`],
     ['orders', String(tally.orders)],
-    ['kills', String(tally.kills)],
-    ['faults', String(sum(tally.faults))],
-    ['violations', boundOf(tally.failures.length, tally.seeds)],
-    ['one order, every fault', boundOf(exhaustiveFailures.length, exhaustiveRuns)],
+    ['kills of workers', String(tally.kills)],
+    ['faults and commands', String(sum(tally.faults))],
+    ['violations, of seeds', boundOf(tally.failures.length, tally.seeds)],
+    ['violations, of orders', boundOf(tally.failures.length, tally.orders)],
+    ['violations, of kills', boundOf(tally.failures.length, tally.kills)],
+    ['one order, every fault', boundOf(exhausted.failures.length, exhausted.runs)],
     ['planted bugs', `${PLANTS.length - survivors.length} of ${PLANTS.length} found`],
   ];
   return [
     ...sectionOf('faults by kind', tally.faults),
     ...sectionOf('changes of status', tally.edges),
     ...sectionOf('failed trees by error class', tally.errorClasses),
+    ...sectionOf('what operators came to', tally.commands),
     ...rows.map(([name, value]) => `${name.padEnd(24)} ${value}`),
     ...survivors.map((name) => `not found: ${name}`),
     ...missing.map((name) => `never happened: ${name}`),
-    ...[...tally.failures, ...exhaustiveFailures].slice(0, 20).map(lineOf),
+    ...[...tally.failures, ...exhausted.failures].slice(0, 20).map(lineOf),
     '',
   ].join('\n');
 }
@@ -159,12 +176,16 @@ function sectionOf(title: string, times: Readonly<Record<string, number>>): stri
 
 /** "Rule of three": with nothing seen in n trials, the rate is below 3/n with 95 % confidence. */
 function boundOf(violations: number, runs: number): string {
-  const bound = violations === 0 ? `, 95 % upper bound ${(3 / runs).toExponential(1)} a run` : '';
+  const bound = violations === 0 ? `, 95 % upper bound ${(3 / runs).toExponential(1)}` : '';
   return `${violations} of ${runs}${bound}`;
 }
 
 function lineOf({ seed, struck, violations: [first] }: Failure): string {
   return `seed ${seed} (${struck.length} faults): ${first?.invariant ?? ''} ${first?.what ?? ''}`;
+}
+
+function seconds(ms: number): string {
+  return (ms / 1000).toFixed(0);
 }
 
 function sum(times: Readonly<Record<string, number>>): number {

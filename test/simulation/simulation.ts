@@ -49,6 +49,8 @@ export interface RunOptions {
   readonly settings?: WorkerSettings | undefined;
   /** After which everything works again; by the seed without it. */
   readonly faultyForMs?: number | undefined;
+  /** More of operators' commands, and in every run. */
+  readonly areOperatorsBusy?: boolean;
   /** The faults; random ones without it. */
   readonly plan?: readonly Fault[] | undefined;
   readonly keepTrace?: boolean;
@@ -88,9 +90,11 @@ const RETENTION_MS = KEY_WINDOW_MS + 180_000;
 const OLDEST_KEY_MS = KEY_WINDOW_MS + 100_000;
 const QUIET_WITHIN_MS = 3_600_000;
 const SLICE_MS = 1_000;
-/** Longer than the longest level, and than a frame can be late when the world has healed. */
-const STAYS_QUIET_MS = 10_000;
-const SHORTLY_QUIET_MS = 2_000;
+/** Longer than a look of the resolver, and than whatever is left to be done takes when the world has healed. */
+const STAYS_QUIET_MS = 6_000;
+/** Requests of no importance are always under way. */
+const JUST_SENT_MS = 50;
+const SHORTLY_QUIET_MS = 1_000;
 
 export async function simulate(options: RunOptions): Promise<RunResult> {
   const run = new Run(options);
@@ -127,8 +131,8 @@ class Run implements RunParts {
     const scenario = seededRandom(seed);
     this.random = seededRandom(seed + 0x1_0000_0000);
     this.trace = keepTrace ? fullTrace() : NO_TRACE;
-    const count = 4 + nextBelow(scenario, 9);
-    const drawnMs = 5_000 + nextFraction(scenario) ** 2 * 90_000;
+    const count = 4 + nextBelow(scenario, 10);
+    const drawnMs = 5_000 + nextFraction(scenario) ** 2 * 75_000;
     this.#faultyForMs = options.faultyForMs ?? drawnMs;
     const drawn = settingsOf(options.workers ?? 2, scenario);
     const settings = drawn.map((each) => options.settings ?? each);
@@ -138,7 +142,7 @@ class Run implements RunParts {
     this.#orders = makeOrders(options.orders ?? count, withinMs, scenario, options.fate);
     this.faults =
       plan === undefined
-        ? randomFaults(seededRandom(seed + 0x2_0000_0000), this.#faultyForMs)
+        ? randomFaults(seededRandom(seed + 0x2_0000_0000), this.#faultyForMs, options)
         : plannedFaults(plan);
 
     const fates = new Map(this.#orders.map(({ orderId, fate }) => [orderId, fate]));
@@ -331,8 +335,9 @@ class Run implements RunParts {
 
   #isQuiet(): boolean {
     const { ready, unacked } = this.broker.depth;
-    if (this.operators.areAtWork || this.intake.isPaused || this.time.nowMs <= this.#lastCommandMs)
-      return false;
+    const { time } = this;
+    if (time.nowMs <= Math.max(time.lateUntilMs - JUST_SENT_MS, this.#lastCommandMs)) return false;
+    if (this.operators.areAtWork || this.intake.isPaused) return false;
     if (this.#upstream.toPublish + ready + unacked + this.broker.waiting > 0) return false;
     for (const { isEnding, process } of this.workers)
       if (isEnding || process === undefined || process.isStopped) return false;

@@ -17,11 +17,23 @@ export interface Tally {
   readonly faults: Record<string, number>;
   readonly edges: Record<string, number>;
   readonly errorClasses: Record<string, number>;
+  /** `<command>: <what it came to>`. */
+  readonly commands: Record<string, number>;
   readonly failures: Failure[];
 }
 
 export function emptyTally(): Tally {
-  return { seeds: 0, orders: 0, kills: 0, events: 0, faults: {}, edges: {}, errorClasses: {}, failures: [] };
+  return {
+    seeds: 0,
+    orders: 0,
+    kills: 0,
+    events: 0,
+    faults: {},
+    edges: {},
+    errorClasses: {},
+    commands: {},
+    failures: [],
+  };
 }
 
 export function addRun(tally: Tally, result: RunResult): void {
@@ -32,6 +44,7 @@ export function addRun(tally: Tally, result: RunResult): void {
   for (const { site, kind } of result.struck) count(tally.faults, `${site} ${kind}`, 1);
   for (const [edge, times] of result.edges) count(tally.edges, edge, times);
   for (const [errorClass, times] of result.errorClasses) count(tally.errorClasses, errorClass, times);
+  for (const [came, times] of result.commands) count(tally.commands, came, times);
   const { seed, struck, violations } = result;
   if (violations.length > 0) tally.failures.push({ seed, violations, struck });
 }
@@ -41,13 +54,16 @@ export function addTally(tally: Tally, other: Tally): void {
   tally.orders += other.orders;
   tally.kills += other.kills;
   tally.events += other.events;
-  for (const part of ['faults', 'edges', 'errorClasses'] as const) {
+  for (const part of ['faults', 'edges', 'errorClasses', 'commands'] as const) {
     for (const [name, times] of Object.entries(other[part])) count(tally[part], name, times);
   }
   tally.failures.push(...other.failures);
 }
 
-/** What a simulation that means something has had: every kind of fault, every edge of the states, every error class. */
+/**
+ * What a simulation that means something has had: every kind of fault, every edge of the states, every error class, and operators
+ * whose commands did something.
+ */
 export function missingFrom(tally: Tally, atLeast: number): string[] {
   const kinds = (Object.keys(FAULTS) as Site[]).flatMap((site) =>
     FAULTS[site].map((kind) => `${site} ${kind}`),
@@ -56,6 +72,7 @@ export function missingFrom(tally: Tally, atLeast: number): string[] {
     ...rare(tally.faults, kinds, atLeast).map((name) => `fault ${name}`),
     ...rare(tally.edges, EDGES, atLeast).map((name) => `edge ${name}`),
     ...rare(tally.errorClasses, ERROR_CLASSES, atLeast).map((name) => `error class ${name}`),
+    ...rare(tally.commands, COMMANDS, atLeast).map((name) => `command ${name}`),
   ];
 }
 
@@ -88,6 +105,9 @@ const EDGES: readonly string[] = [
   'authorization-unknown -> review',
   'ready-to-ship -> ready-to-ship',
   'denied -> denied',
+  'denied -> received',
+  'review -> ready-to-ship',
+  'review -> denied',
   'review -> review',
 ];
 
@@ -112,4 +132,21 @@ const ERROR_CLASSES: readonly string[] = [
   'timeout',
   'unreadable_answer',
   'unroutable',
+];
+
+/** What operators' commands must have come to, besides being run at all. */
+const COMMANDS: readonly string[] = [
+  'replay: published',
+  'replay: closed',
+  'replay: gave up',
+  'replay-twice: published',
+  'go on: published',
+  'resolve: done',
+  'resolve: busy',
+  'resolve: refused',
+  'settle: done',
+  'reopen: done',
+  'reopen: refused',
+  'resend: done',
+  'last reconcile: settled',
 ];

@@ -34,6 +34,8 @@ export type Ending = 'done' | 'time is up' | 'nothing left';
 export class SimulatedTime {
   nowMs = 0;
   events = 0;
+  /** Something that is late by more than a latency arrives until then. */
+  lateUntilMs = 0;
   #order = 0;
   readonly #heap: Event[] = [];
 
@@ -45,6 +47,12 @@ export class SimulatedTime {
   /** The same, for what touches nothing of a worker's. */
   quietlyAfter(delayMs: number, run: () => void): Scheduled {
     return this.#add(delayMs, true, run);
+  }
+
+  /** The same, for what may be late; a world is not quiet before it has arrived. */
+  lateAfter(delayMs: number, run: () => void): void {
+    this.lateUntilMs = Math.max(this.lateUntilMs, this.nowMs + delayMs);
+    this.quietlyAfter(delayMs, run);
   }
 
   /** Until `isDone`, which is asked between events, or `untilMs`. Rejects with what an event throws. */

@@ -103,8 +103,8 @@ export class OrdersSpout<V extends Values> implements Spout<OrderStreams<V>> {
     this.#options = options;
     const { clock, connection, log, maxSpoutPending, prepare, queue, random } = options;
     const mostHeld = options.mostHeld ?? Math.max(1, Math.ceil(maxSpoutPending / 4));
-    // Each replay that waits to be moved listens: many while the broker is away, and no leak.
-    setMaxListeners(maxSpoutPending + mostHeld, this.#quiescing.signal);
+    // Each replay that waits to be moved listens, those of lost channels beside new ones: many, and no leak.
+    setMaxListeners(0, this.#quiescing.signal);
     this.#custody = new Custody({ clock, mostHeld, wake: () => this.#collector?.wake() });
     this.#replays = new Replays({
       ...options,
