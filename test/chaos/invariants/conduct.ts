@@ -6,7 +6,7 @@ import { formsOf } from '../../e2e/canaries.ts';
 import { chaosFaults } from '../faults.ts';
 import type { Evidence } from '../evidence.ts';
 import { examine, grouped, type Finding } from '../finding.ts';
-import type { BlowKind } from '../plan.ts';
+import type { BlowKind } from '../blows.ts';
 import type { WorkerExit } from '../supervised-worker.ts';
 
 /** So many requests have to be expected to meet a kind of fault before its absence counts: e^-14 is once in a million. */
