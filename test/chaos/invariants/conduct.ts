@@ -46,8 +46,7 @@ export function conductFindings(evidence: Evidence): Finding[] {
     examine('storm', 'workers were really killed', planned.get('worker killed') ? [exits] : [], (all) => {
       const killed = all.filter(({ signal }) => signal === 'SIGKILL').length;
       const wanted = planned.get('worker killed' satisfies BlowKind)?.length ?? 0;
-      // One that was just told to end may be gone before it is killed.
-      return killed >= Math.max(1, wanted * 0.9 - 1) ? undefined : `${killed} workers were killed instead of ${wanted}`;
+      return killed >= wanted ? undefined : `${killed} workers were killed instead of ${wanted}`;
     }),
     examine('storm', 'every kind of fault at the gateway was met', kinds, ([kind]) =>
       requests.some(({ fault }) => fault === kind) ? undefined : `no request met the fault ${kind}`,
