@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { commit } from './commit.ts';
 import { optionsOf, USAGE, type ChaosOptions } from './options.ts';
 import { asTable } from './report.ts';
-import type { Progress } from './run-chaos.ts';
+import type { Progress } from './settle.ts';
 import { holdTrial } from './trial.ts';
 
 const USAGE_EXIT_CODE = 64;

@@ -314,6 +314,17 @@ const WRONGS: readonly Wrong[] = [
 ];
 
 describe('the checker', () => {
+  it('lets a tree time out late whose worker was frozen', () => {
+    const draft = idealEvidence();
+    draft.blows.push({ atMs: 1_000, kind: 'zombie', worker: 1, tookMs: 40_000, forMs: 40_000 });
+    const late = { msg: 'tuple tree failed', reason: 'timeout', ageMs: 40_100, text: '' };
+    draft.logs.push({ ...late, worker: 1, time: 41_000 });
+    const findings = check(draft);
+    discard(draft);
+    assert.deepEqual(violated(findings), []);
+    assert.equal(findings.find(({ id }) => id === 'I16')?.cases, 1);
+  });
+
   it('finds nothing wrong where nothing is, and looks at something for each invariant', () => {
     const draft = idealEvidence();
     const findings = check(draft);

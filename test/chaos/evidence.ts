@@ -109,7 +109,7 @@ export interface Evidence {
 export interface LogLine {
   readonly worker: number;
   readonly msg: string;
-  /** When it was written. */
+  /** When it was written, milliseconds since the epoch. */
   readonly time?: number;
   readonly reason?: string;
   readonly ageMs?: number;
@@ -167,7 +167,8 @@ function logLines(folder: string): LogLine[] {
 /** A line that a kill has cut off, or that Node wrote, is none of pino's. */
 function lineOf(text: string, worker: number): LogLine {
   try {
-    return { ...(JSON.parse(text) as Pick<LogLine, 'msg'>), worker, text };
+    const { time, ...line } = JSON.parse(text) as Pick<LogLine, 'msg'> & { readonly time: string };
+    return { ...line, time: Date.parse(time), worker, text };
   } catch {
     return { worker, msg: '', text };
   }

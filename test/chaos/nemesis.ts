@@ -6,8 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BrokerCluster } from '../support/cluster.ts';
 import type { ClusterNode } from '../support/cluster-node.ts';
 import { record } from './files.ts';
+import type { Blow, BlowKind } from './blows.ts';
 import type { Operators } from './operators.ts';
-import type { Blow, BlowKind, TimedBlow } from './plan.ts';
+import type { TimedBlow } from './plan.ts';
 import type { PrivateDatabase } from './private-database.ts';
 import type { SupervisedWorker } from './supervised-worker.ts';
 

@@ -8,9 +8,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReplayResult } from '../../src/ops/parked/batch-view.ts';
 import type { Reconciliation } from '../../src/ops/reconcile/run.ts';
 import { waitFor } from '../support/wait-for.ts';
+import type { OperatorsAct } from './blows.ts';
 import { EXPIRED_REASON } from './expiring.ts';
 import type { OperatorCli, OperatorCommand } from './operator-cli.ts';
-import type { OperatorsAct } from './plan.ts';
 
 export interface Operators {
   /** Rejects when it could not be carried out. */

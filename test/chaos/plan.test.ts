@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { OPERATORS_ACTS, type BlowKind } from './blows.ts';
 import { optionsOf } from './options.ts';
-import { OPERATORS_ACTS, planOf, ZOMBIE_MS, type BlowKind } from './plan.ts';
+import { planOf, ZOMBIE_MS } from './plan.ts';
 
 describe('the plan of a run', () => {
   it('is the same for the same seed, and another for another', () => {

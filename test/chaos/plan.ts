@@ -3,34 +3,9 @@
  * processes allow (a blow waits for the one before it on the same target to be over).
  */
 import { nextBelow, nextFraction, seededRandom, type RandomSource } from '../../src/topology/random.ts';
+import { OPERATORS_ACTS, type Blow, type BlowKind, type OperatorsAct } from './blows.ts';
 
 export const WORKERS = 3;
-
-export type Blow =
-  | { readonly kind: 'worker killed'; readonly worker: number }
-  | { readonly kind: 'worker ended'; readonly worker: number }
-  | { readonly kind: 'worker frozen'; readonly worker: number; readonly forMs: number }
-  | { readonly kind: 'zombie'; readonly worker: number; readonly forMs: number }
-  | { readonly kind: 'broker cut'; readonly worker: number }
-  | { readonly kind: 'database cut'; readonly worker: number }
-  | { readonly kind: 'database crashed'; readonly downMs: number }
-  | { readonly kind: 'leader killed'; readonly downMs: number }
-  | { readonly kind: 'node killed'; readonly node: number; readonly downMs: number }
-  | { readonly kind: 'node isolated'; readonly node: number; readonly forMs: number }
-  | { readonly kind: 'memory alarm'; readonly node: number; readonly forMs: number }
-  | { readonly kind: 'disk alarm'; readonly node: number; readonly forMs: number }
-  | OperatorsAct;
-
-/** What operators do in the middle of it all: see operators.ts. */
-export type OperatorsAct =
-  | { readonly kind: 'replay killed' }
-  | { readonly kind: 'lot replayed' }
-  | { readonly kind: 'lot replayed by two' }
-  | { readonly kind: 'unknowns resolved' }
-  | { readonly kind: 'announcements resent' }
-  | { readonly kind: 'intake paused'; readonly forMs: number };
-
-export type BlowKind = Blow['kind'];
 
 export interface TimedBlow {
   readonly atMs: number;
@@ -66,15 +41,6 @@ const ORDERS_PER_BLOW: Readonly<Record<BlowKind, number>> = {
   'announcements resent': 1_200,
   'intake paused': 1_200,
 };
-
-export const OPERATORS_ACTS: readonly OperatorsAct['kind'][] = [
-  'replay killed',
-  'lot replayed',
-  'lot replayed by two',
-  'unknowns resolved',
-  'announcements resent',
-  'intake paused',
-];
 
 /** The least of each kind, in a run of any size. */
 const LEAST: Partial<Record<BlowKind, number>> = {

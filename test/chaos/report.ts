@@ -1,6 +1,6 @@
 import type { Evidence } from './evidence.ts';
 import type { Finding } from './finding.ts';
-import type { BlowKind } from './plan.ts';
+import type { BlowKind } from './blows.ts';
 import { ALL_INVARIANTS, SHOWN_ELSEWHERE } from './shown-elsewhere.ts';
 
 /** What is printed in the end: as a table for people, as one JSON object with `--json`. */

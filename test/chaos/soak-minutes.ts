@@ -114,7 +114,7 @@ const LEAST_MINUTES = 5;
 /** What a figure may rise by: a part of its mean, or so much, whichever is more. Noise of a shared machine is below. */
 const LIMITS: readonly (readonly [keyof Minute, share: number, least: number])[] = [
   ['rssMib', 0.1, 16],
-  ['heapMib', 0.2, 6],
+  ['heapMib', 0.2, 10],
   ['descriptors', 0.1, 3],
   ['resources', 0.2, 8],
   ['p50Ms', 0.5, 20],

@@ -18,7 +18,8 @@ it('soak: a steady load, a kill, every figure measured, and the books balance', 
     },
   });
   assert.deepEqual([report.problems, report.chargedTwice, report.lost], [[], 0, 0]);
-  assert.deepEqual([report.orders, report.workersKilled, report.flatness.isFlat], [600, 1, undefined]);
+  assert.deepEqual([report.orders, report.flatness.isFlat], [600, undefined]);
+  assert.ok(report.workersKilled > 0, 'nobody was killed');
   const [minute, ...more] = report.minutes;
   assert.ok(minute !== undefined && more.length === 0);
   assert.ok(minute.published > 300, JSON.stringify(minute));

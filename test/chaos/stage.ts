@@ -2,8 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
-import { applyGrants } from '../../src/adapters/postgres/grants.ts';
 import { migrateUp } from '../../src/adapters/postgres/migrate.ts';
 import { connectBroker } from '../support/broker-client.ts';
 import { startCluster, type BrokerCluster } from '../support/cluster.ts';
@@ -17,6 +15,7 @@ import { operatorsWith, type Operators } from './operators.ts';
 import { WORKERS } from './plan.ts';
 import { PrivateDatabase } from './private-database.ts';
 import type { PublisherTask } from './publisher-process.ts';
+import { createRoles, type Role } from './roles.ts';
 import type { ReceiverTask } from './receiver-process.ts';
 import type { SimulatorTask } from './simulator-process.ts';
 import { SupervisedWorker } from './supervised-worker.ts';
@@ -35,10 +34,6 @@ export const WORK_QUEUES = [
   PARKED_QUEUE,
   ...RETRY_LEVELS_MS.map((ms) => `cardauth.retry.${ms}`),
 ];
-
-/** Roles of the database, with the least rights. */
-const ROLES = { worker: 'chaos_worker', operator: 'chaos_operator' } as const;
-type Role = keyof typeof ROLES;
 
 /** Real and private, each a process of its own: three broker nodes, a database, a gateway, upstream, downstream, workers. */
 export interface Stage {
@@ -140,19 +135,6 @@ export async function setUp(options: StageOptions): Promise<Stage> {
     startPublisher: (task) =>
       process('publisher', { folder, urls, queue: ORDERS_QUEUE, ...task } satisfies PublisherTask),
   };
-}
-
-async function createRoles(url: string): Promise<Record<Role, string>> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    for (const role of Object.values(ROLES)) await client.query(`create role ${role} login`);
-  } finally {
-    await client.end();
-  }
-  await applyGrants({ url, roles: ROLES });
-  const as = (role: string): string => Object.assign(new URL(url), { username: role }).href;
-  return { worker: as(ROLES.worker), operator: as(ROLES.operator) };
 }
 
 async function declareExpiringQueue({ nodes }: BrokerCluster): Promise<void> {

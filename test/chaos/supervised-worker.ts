@@ -68,10 +68,14 @@ export class SupervisedWorker {
     this.#supervising = this.#supervise();
   }
 
-  /** Kills it, or the one that is just being started instead. */
+  /** Kills it, or the one that is just being started instead; not one that was about to end anyway. */
   async kill(): Promise<void> {
-    await waitFor(`worker ${this.#parts.number} to be there`, () => this.#process);
-    this.send('SIGKILL');
+    for (;;) {
+      const victim = await waitFor(`worker ${this.#parts.number} to be there`, () => this.#process);
+      this.send('SIGKILL');
+      const { signal } = await victim.exited;
+      if (signal === 'SIGKILL') return;
+    }
   }
 
   send(signal: 'SIGKILL' | 'SIGTERM' | 'SIGSTOP' | 'SIGCONT'): void {

@@ -6,7 +6,8 @@ import { loadEvidence } from './evidence.ts';
 import { planOf } from './plan.ts';
 import { plant } from './plants.ts';
 import { reportOf, type Report } from './report.ts';
-import { runChaos, type Progress } from './run-chaos.ts';
+import { runChaos } from './run-chaos.ts';
+import type { Progress } from './settle.ts';
 
 export interface TrialOptions {
   readonly orders: number;

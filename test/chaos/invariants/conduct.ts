@@ -6,7 +6,7 @@ import { formsOf } from '../../e2e/canaries.ts';
 import { chaosFaults } from '../faults.ts';
 import type { Evidence } from '../evidence.ts';
 import { examine, grouped, type Finding } from '../finding.ts';
-import type { BlowKind } from '../plan.ts';
+import type { BlowKind } from '../blows.ts';
 import type { WorkerExit } from '../supervised-worker.ts';
 
 /** So many requests have to be expected to meet a kind of fault before its absence counts: e^-14 is once in a million. */
@@ -46,8 +46,7 @@ export function conductFindings(evidence: Evidence): Finding[] {
     examine('storm', 'workers were really killed', planned.get('worker killed') ? [exits] : [], (all) => {
       const killed = all.filter(({ signal }) => signal === 'SIGKILL').length;
       const wanted = planned.get('worker killed' satisfies BlowKind)?.length ?? 0;
-      // One that was just told to end may be gone before it is killed.
-      return killed >= wanted * 0.9 - 1 ? undefined : `${killed} workers were killed instead of ${wanted}`;
+      return killed >= wanted ? undefined : `${killed} workers were killed instead of ${wanted}`;
     }),
     examine('storm', 'every kind of fault at the gateway was met', kinds, ([kind]) =>
       requests.some(({ fault }) => fault === kind) ? undefined : `no request met the fault ${kind}`,
