@@ -47,9 +47,8 @@ export async function measure(
       const { warmUpOrders } = heatOf(ours, orders);
       return measureLatency(stage, { topRate: await topRate(), warmUpOrders, seconds: 10 * scale }, show);
     }),
-    lives: await ifWanted('lives', async () => {
-      const plan = { topRate: await topRate(), starts: Math.ceil(5 * scale), awayMs: 5_000 * scale };
-      return measureLives(stage, plan, show);
-    }),
+    lives: await ifWanted('lives', () =>
+      measureLives(stage, { orders, starts: Math.ceil(5 * scale), awayMs: 5_000 * scale }, show),
+    ),
   };
 }

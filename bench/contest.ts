@@ -3,6 +3,7 @@ import { CONTESTANTS, type Contestant, type ContestantName } from './contestants
 import { spreadOf, type Spread } from './report/spread.ts';
 import type { HeatPlan } from './stage/heat.ts';
 import type { Stage } from './stage/stage.ts';
+import { DEFAULT_PREFETCH } from './stage/workers.ts';
 import { takeTurns, type Turns } from './stage/turns.ts';
 
 export interface ContestPlan {
@@ -27,6 +28,8 @@ export interface Standing {
 
 const FEWEST_ORDERS = 40;
 const WARM_UP_SHARE = 0.25;
+/** With more of a heat's orders in flight at a time a burst is measured, not a rate. */
+const MOST_IN_FLIGHT_SHARE = 0.25;
 
 export async function holdContest(
   stage: Stage,
@@ -43,7 +46,12 @@ export async function holdContest(
 /** A heat of this contestant, for `orders` of the fastest. */
 export function heatOf(contestant: Contestant, orders: number): HeatPlan {
   const measured = Math.max(FEWEST_ORDERS, Math.round(orders * contestant.share));
-  return { contestant, orders: measured, warmUpOrders: Math.round(measured * WARM_UP_SHARE) };
+  return {
+    contestant,
+    orders: measured,
+    warmUpOrders: Math.round(measured * WARM_UP_SHARE),
+    prefetch: Math.min(DEFAULT_PREFETCH, Math.ceil(measured * MOST_IN_FLIGHT_SHARE)),
+  };
 }
 
 function standingOf(name: ContestantName, turns: Turns<ContestantName>, orders: number): Standing {

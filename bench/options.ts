@@ -19,6 +19,7 @@ export const USAGE = `usage: npm run bench -- [--orders N] [--rounds R] [--only 
   --only NAMES    contestants, comma-separated: ${CONTESTANT_NAMES.join(', ')}; all by default
   --series NAMES  what else is measured: ${SERIES_NAMES.join(', ')}, or none; all by default
   --keep FOLDER   keep the logs of all processes there
+  --profile NAME  with --keep: the processes of this contestant leave CPU profiles there, too
   --json          print the result as one JSON object
 
 Exit code 0: every contestant did its work, however fast. 1: orders were lost, charged twice or not announced. 64: usage.
@@ -30,6 +31,7 @@ export interface BenchOptions {
   readonly only: readonly ContestantName[];
   readonly series: readonly SeriesName[];
   readonly keep: string | undefined;
+  readonly profile: ContestantName | undefined;
   readonly json: boolean;
 }
 
@@ -43,6 +45,7 @@ export function optionsOf(args: readonly string[]): BenchOptions {
       only: { type: 'string', default: CONTESTANT_NAMES.join(',') },
       series: { type: 'string', default: SERIES_NAMES.join(',') },
       keep: { type: 'string' },
+      profile: { type: 'string' },
       json: { type: 'boolean', default: false },
     },
   });
@@ -52,8 +55,15 @@ export function optionsOf(args: readonly string[]): BenchOptions {
     only: namesOf('--only', values.only, CONTESTANT_NAMES),
     series: values.series === 'none' ? [] : namesOf('--series', values.series, SERIES_NAMES),
     keep: values.keep,
+    profile: profileOf(values.profile, values.keep),
     json: values.json,
   };
+}
+
+function profileOf(name: string | undefined, keep: string | undefined): ContestantName | undefined {
+  if (name === undefined) return undefined;
+  if (keep === undefined) throw new RangeError('--profile needs --keep, where the profiles are to be kept');
+  return namesOf('--profile', name, CONTESTANT_NAMES)[0];
 }
 
 function namesOf<Name extends string>(option: string, text: string, known: readonly Name[]): readonly Name[] {

@@ -65,7 +65,7 @@ const others: readonly Contestant[] = [
     command: besideThis('graphile-worker'),
     addOrders: addJobs,
   },
-  { name: 'dbos', share: 0.2, table: 'orders', template: 'orderTable', command: besideThis('dbos') },
+  { name: 'dbos', share: 0.1, table: 'orders', template: 'orderTable', command: besideThis('dbos') },
 ];
 
 export const CONTESTANTS: readonly Contestant[] = [ours, ...others];

@@ -23,14 +23,17 @@ export function gatewayAt(chargesPort: number, controlPort: number, pid: number)
     if (!response.ok) throw new Error(`the gateway answered ${path} with ${await response.text()}`);
     return response.json();
   };
+  const tell = async (path: string): Promise<void> => {
+    await ask(path);
+  };
   return {
     url: `http://127.0.0.1:${chargesPort}`,
     pid,
-    begin: async (latencyMs) => void (await ask(`/begin?latencyMs=${latencyMs}`)),
+    begin: (latencyMs) => tell(`/begin?latencyMs=${latencyMs}`),
     counts: async () => (await ask('/counts')) as GatewayCounts,
     latency: async () => (await ask('/latency')) as GatewayLatency,
-    forgetLatency: async () => void (await ask('/forget-latency')),
+    forgetLatency: () => tell('/forget-latency'),
     chargedAtMs: async () => (await ask('/charged-at')) as number[],
-    goAway: async (forMs) => void (await ask(`/go-away?forMs=${forMs}`)),
+    goAway: (forMs) => tell(`/go-away?forMs=${forMs}`),
   };
 }

@@ -61,7 +61,12 @@ export function targetsOf(figures: Figures): readonly Target[] {
       'the slowest tenth of that backlog over its mean',
       quotient(tenths && Math.min(...tenths), backlog?.tenfold.ordersPerSecond),
     ),
-    atMost(10, 's', 'until the old rate after an outage of the gateway', seconds(lives?.outage.backAfterMs)),
+    atMost(
+      10,
+      's',
+      'until the old rate after an outage of the gateway',
+      lives && seconds(lives.outage.backAfterMs ?? Infinity),
+    ),
     atLeast(1.6, 'times', 'the rate with two workers', two?.timesOne.median),
     atMost(200, 'MB', 'memory at 500 in flight', standings.get('ours')?.peakRssMb),
     atMost(1.5, 's', 'from start to ready', seconds(lives?.startMs.median)),

@@ -141,7 +141,7 @@ function latencyTable({ latency }: Figures): string | undefined {
 function livesText({ lives }: Figures): string | undefined {
   if (lives === undefined) return undefined;
   const { startMs, kill, outage } = lives;
-  const back = outage.backAfterMs === undefined ? 'never' : `${outage.backAfterMs.toFixed(0)} ms`;
+  const back = outage.backAfterMs === null ? 'never' : `${outage.backAfterMs.toFixed(0)} ms`;
   return table(
     ['a life', ''],
     [

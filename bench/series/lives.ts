@@ -22,13 +22,14 @@ export interface LivesFigures {
   readonly outage: {
     readonly awayMs: number;
     readonly ordersPerSecondBefore: number;
-    /** From the gateway's return to the first second with at least 90 % of the rate before; undefined if never. */
-    readonly backAfterMs: number | undefined;
+    /** From the gateway's return to the first second with at least 90 % of the rate before; null if never. */
+    readonly backAfterMs: number | null;
   };
 }
 
 export interface LivesPlan {
-  readonly topRate: number;
+  /** Waiting before a kill, and a sixth of those before an outage. */
+  readonly orders: number;
   readonly starts: number;
   /** How long the gateway is away. */
   readonly awayMs: number;
@@ -64,15 +65,7 @@ async function startTimes(stage: Stage, starts: number): Promise<number[]> {
   return times;
 }
 
-/** Orders of a backlog that are worked off in so many seconds at the top rate; some, whatever the rate. */
-function backlogOf({ topRate }: LivesPlan, seconds: number): number {
-  return Math.max(500, Math.round(topRate * seconds));
-}
-
-const KILL_BACKLOG_SECONDS = 4;
-
-async function killOnce(stage: Stage, plan: LivesPlan): Promise<LivesFigures['kill']> {
-  const orders = backlogOf(plan, KILL_BACKLOG_SECONDS);
+async function killOnce(stage: Stage, { orders }: LivesPlan): Promise<LivesFigures['kill']> {
   return onFreshServices(stage, orders, async (databaseUrl) => {
     const [victim] = await startWorkers(stage, { contestant: ours, databaseUrl });
     while ((await stage.broker.receiptsWaiting()) < orders / 4) await sleep(5);
@@ -100,15 +93,15 @@ async function undecided(databaseUrl: string, among?: readonly string[]): Promis
   return rows.map(({ order_id: orderId }) => orderId);
 }
 
-/** Seconds of work: a fifth before the outage, the rest for what comes after. */
-const OUTAGE_BACKLOG_SECONDS = 15;
+/** Enough for the old rate to be seen, lost, and reached again. */
+const OUTAGE_TIMES_ORDERS = 6;
 const OUTAGE_AFTER_SHARE = 0.2;
 const WINDOW_MS = 1_000;
 const AS_GOOD_AS_BEFORE = 0.9;
 
 async function outageOnce(stage: Stage, plan: LivesPlan): Promise<LivesFigures['outage']> {
   const { awayMs } = plan;
-  const orders = backlogOf(plan, OUTAGE_BACKLOG_SECONDS);
+  const orders = plan.orders * OUTAGE_TIMES_ORDERS;
   return onFreshServices(stage, orders, async (databaseUrl) => {
     const workers = await startWorkers(stage, { contestant: ours, databaseUrl });
     while ((await stage.broker.receiptsWaiting()) < orders * OUTAGE_AFTER_SHARE) await sleep(5);
@@ -128,7 +121,7 @@ async function outageOnce(stage: Stage, plan: LivesPlan): Promise<LivesFigures['
     return {
       awayMs,
       ordersPerSecondBefore: before,
-      backAfterMs: fromMs <= lastWindowMs ? fromMs - backAtMs : undefined,
+      backAfterMs: fromMs <= lastWindowMs ? fromMs - backAtMs : null,
     };
   });
 }

@@ -15,7 +15,7 @@ export interface Judged {
 /** Who knows what happened, besides the database. */
 export interface JudgedBy {
   readonly gateway: Pick<Gateway, 'counts'>;
-  readonly broker: Pick<Broker, 'takeReceipts' | 'ordersLeft'>;
+  readonly broker: Pick<Broker, 'takeReceipts' | 'neverTaken'>;
 }
 
 /** A contestant was fast by doing less, or wrong. */
@@ -30,7 +30,7 @@ export async function judge(by: JudgedBy, judged: Judged): Promise<void> {
     ...(await chargeProblems(by, orders)),
     ...(contestant.table === undefined ? [] : await recordProblems(judged, contestant.table)),
     ...(contestant.table === undefined ? [] : await announcementProblems(by, judged)),
-    ...(await leftOnTheQueue(by)),
+    ...(await queueProblems(by)),
   ];
   if (problems.length > 0) throw new WrongResult(`${contestant.name}: ${problems.join(', ')}`);
 }
@@ -76,7 +76,7 @@ async function announcementProblems({ broker }: JudgedBy, judged: Judged): Promi
   return announced.size === orders ? [] : [`${announced.size} of ${orders} orders were announced`];
 }
 
-async function leftOnTheQueue({ broker }: JudgedBy): Promise<string[]> {
-  const left = await broker.ordersLeft();
-  return left === 0 ? [] : [`${left} messages are left on the queue`];
+async function queueProblems({ broker }: JudgedBy): Promise<string[]> {
+  const left = await broker.neverTaken();
+  return left === 0 ? [] : [`${left} orders were never taken off the queue`];
 }

@@ -23,8 +23,11 @@ export interface Broker {
   /** One order; its confirm is waited for in `confirmed`. */
   publishOne(n: number): void;
   confirmed(): Promise<void>;
-  /** Messages that wait there, without those under way. */
-  ordersLeft(): Promise<number>;
+  /**
+   * Takes what is left on the orders queue, and says how much of it no consumer ever had. (What one had comes back when
+   * its ack was dropped: the broker does that to acks that it has not got round to when their channel is closed.)
+   */
+  neverTaken(): Promise<number>;
   receiptsWaiting(): Promise<number>;
   /** Takes all announcements off downstream's queue. */
   takeReceipts(): Promise<readonly Receipt[]>;
@@ -56,7 +59,7 @@ export async function openBroker(url: string, prefix: string): Promise<Broker> {
   };
   return {
     url,
-    version: String(connection.connection.serverProperties.version),
+    version: connection.connection.serverProperties.version,
     ordersQueue,
     exchange,
     prefix,
@@ -75,7 +78,14 @@ export async function openBroker(url: string, prefix: string): Promise<Broker> {
     },
     publishOne,
     confirmed: () => channel.waitForConfirms(),
-    ordersLeft: async () => (await channel.checkQueue(ordersQueue)).messageCount,
+    async neverTaken() {
+      let untouched = 0;
+      for (;;) {
+        const message = await channel.get(ordersQueue, { noAck: true });
+        if (message === false) return untouched;
+        if (!message.fields.redelivered) untouched += 1;
+      }
+    },
     receiptsWaiting: async () => (await channel.checkQueue(receipts)).messageCount,
     takeReceipts: () => takeAll(channel, receipts),
     receive: (onReceipt) => receive(channel, receipts, onReceipt),
@@ -117,5 +127,7 @@ async function receive(
     },
     { noAck: true },
   );
-  return async () => void (await channel.cancel(consumerTag));
+  return async () => {
+    await channel.cancel(consumerTag);
+  };
 }

@@ -30,7 +30,9 @@ export function databasesOn(url: string): Databases {
       return own.href;
     },
     drop,
-    checkpoint: async () => void (await query(url, 'checkpoint')),
+    async checkpoint() {
+      await query(url, 'checkpoint');
+    },
     async dropAll() {
       for (const old of [...made]) await drop(old);
     },

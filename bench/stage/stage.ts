@@ -29,12 +29,24 @@ export interface Stage {
   strike(): Promise<void>;
 }
 
-export async function setUpStage(amqpUrl: string, databaseUrl: string, folder: string): Promise<Stage> {
+export interface StageOptions {
+  readonly amqpUrl: string;
+  readonly databaseUrl: string;
+  /** For logs, and profiles. */
+  readonly folder: string;
+  /** Processes of this name leave CPU profiles behind. */
+  readonly profiled: string | undefined;
+}
+
+export async function setUpStage(options: StageOptions): Promise<Stage> {
+  const { amqpUrl, databaseUrl, folder, profiled } = options;
   const keeper = startKeeper();
   let spawned = 0;
   const spawn: Stage['spawn'] = async (name, args, env = {}) => {
     const logFile = join(folder, `${String((spawned += 1)).padStart(3, '0')}-${name}.log`);
-    return { ...(await spawnNode(keeper, { args, env, folder, logFile })), logFile };
+    const profiling = name === profiled ? ['--cpu-prof', `--cpu-prof-dir=${folder}`] : [];
+    const child = await spawnNode(keeper, { args: [...profiling, ...args], env, folder, logFile });
+    return { ...child, logFile };
   };
   const broker = await openBroker(amqpUrl, `cardauth-bench-${randomBytes(4).toString('hex')}`);
   const databases = databasesOn(databaseUrl);

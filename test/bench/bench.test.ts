@@ -34,11 +34,12 @@ it('the series that kill, cut off and pace a worker come to an end, and every or
     ...['--orders', '200', '--rounds', '0', '--series', 'runtime,latency,lives'],
   );
   assert.ok(runtime !== undefined && runtime.microsecondsPerTuple > 0);
+  assert.ok(latency !== undefined);
   assert.deepEqual(
-    latency?.map(({ share }) => share),
+    latency.map(({ share }) => share),
     [0.1, 0.5, 0.8],
   );
-  for (const { p50Ms, p99Ms, maxMs, gatewayP50Ms } of latency ?? []) {
+  for (const { p50Ms, p99Ms, maxMs, gatewayP50Ms } of latency) {
     assert.ok(p50Ms >= gatewayP50Ms, 'an order takes at least as long as its charge');
     assert.ok(p99Ms >= p50Ms && maxMs >= p99Ms * 0.99);
   }

@@ -36,7 +36,7 @@ describe('what a contestant leaves behind', () => {
   const isWrong = (because: RegExp) => (error: unknown) =>
     error instanceof WrongResult && because.test(error.message);
 
-  it('is right when each order was charged once, recorded, announced and acked', () => judgeAfter());
+  it('is right when each order was charged once, recorded and announced', () => judgeAfter());
 
   it('is wrong when an order was not charged', () =>
     assert.rejects(judgeAfter({ charged: 2 }), isWrong(/2 of 3 orders were charged/)));
@@ -47,8 +47,8 @@ describe('what a contestant leaves behind', () => {
   it('is wrong when an order was not announced, whatever else was announced twice', () =>
     assert.rejects(judgeAfter({ announced: ['1', '2', '2'] }), isWrong(/2 of 3 orders were announced/)));
 
-  it('is wrong when a message was not acked', () =>
-    assert.rejects(judgeAfter({ onTheQueue: 1 }), isWrong(/1 messages are left/)));
+  it('is wrong when an order was not taken off the queue', () =>
+    assert.rejects(judgeAfter({ neverTaken: 1 }), isWrong(/1 orders were never taken/)));
 
   it('is wrong when an approval was not recorded', async () => {
     await query(database.url, `update orders set status = 'authorizing' where order_id = '2'`);
@@ -65,17 +65,17 @@ interface Left {
   readonly charged: number;
   readonly chargedAgain: number;
   readonly announced: readonly string[];
-  readonly onTheQueue: number;
+  readonly neverTaken: number;
 }
 
-const allDone: Left = { charged: ORDERS, chargedAgain: 0, announced: ['1', '2', '3', '3'], onTheQueue: 0 };
+const allDone: Left = { charged: ORDERS, chargedAgain: 0, announced: ['1', '2', '3', '3'], neverTaken: 0 };
 
-function seenBy({ charged, chargedAgain, announced, onTheQueue }: Left): JudgedBy {
+function seenBy({ charged, chargedAgain, announced, neverTaken }: Left): JudgedBy {
   return {
     gateway: { counts: () => Promise.resolve({ orders: charged, chargedAgain, requests: charged }) },
     broker: {
       takeReceipts: () => Promise.resolve(announced.map((orderId) => ({ orderId, atMs: 0 }))),
-      ordersLeft: () => Promise.resolve(onTheQueue),
+      neverTaken: () => Promise.resolve(neverTaken),
     },
   };
 }

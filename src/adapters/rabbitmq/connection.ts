@@ -156,7 +156,7 @@ export class BrokerConnection {
   #changed(event: OpenEvent): void {
     if (event.kind === 'opened') {
       for (const wake of [...this.#openWaiters]) wake();
-    } else {
+    } else if (event.kind !== 'closed') {
       const { kind, ...fields } = event;
       this.#options.log.warn({ role: this.#options.role, ...fields }, `RabbitMQ connection ${kind}`);
     }

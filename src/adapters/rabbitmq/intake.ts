@@ -160,7 +160,7 @@ export class Intake {
   #changed(event: OpenEvent): void {
     const { log, onChange, queue } = this.#options;
     if (event.kind === 'opened') void this.#reconcile();
-    else {
+    else if (event.kind !== 'closed') {
       const { kind, ...fields } = event;
       log.warn({ queue, ...fields }, `consuming channel ${kind}`);
     }

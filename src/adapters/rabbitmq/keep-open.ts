@@ -39,6 +39,8 @@ export interface KeepOpenOptions<T extends Opened> {
 
 export type OpenEvent =
   | { readonly kind: 'opened' }
+  /** Over, after `stopOpening` or `close`: nothing went wrong. */
+  | { readonly kind: 'closed'; readonly because: string }
   | { readonly kind: 'ended' | 'failed'; readonly because: string; readonly nextAttemptInMs: number };
 
 const FIRST_CEILING_MS = 100;
@@ -103,6 +105,7 @@ export class KeepOpen<T extends Opened> {
       onChange({ kind: 'opened' });
       this.#trouble = await opened.ended;
       this.#current = undefined;
+      if (signal.aborted) return this.#sayClosed();
       if (clock.nowMs() - openedAtMs >= STABLE_AFTER_MS) this.#attempts = 0;
       const nextAttemptInMs = this.#nextWaitMs();
       onChange({ kind: 'ended', because: this.#trouble, nextAttemptInMs });
@@ -110,10 +113,16 @@ export class KeepOpen<T extends Opened> {
     } catch (error) {
       this.#current = undefined;
       this.#trouble = error instanceof Error ? error.message : String(error);
+      if (signal.aborted) return this.#sayClosed();
       const nextAttemptInMs = error instanceof PermanentProblem ? LONGEST_WAIT_MS : this.#nextWaitMs();
       onChange({ kind: 'failed', because: this.#trouble, nextAttemptInMs });
       return nextAttemptInMs;
     }
+  }
+
+  #sayClosed(): number {
+    this.#options.onChange({ kind: 'closed', because: this.#trouble });
+    return 0;
   }
 
   #nextWaitMs(): number {

@@ -174,8 +174,10 @@ export class Publisher {
       this.#pump();
       return;
     }
-    const { kind, ...fields } = event;
-    this.#options.log.warn({ publisher: this.#options.name, ...fields }, `publishing channel ${kind}`);
+    if (event.kind !== 'closed') {
+      const { kind, ...fields } = event;
+      this.#options.log.warn({ publisher: this.#options.name, ...fields }, `publishing channel ${kind}`);
+    }
     for (const outgoing of this.#owed) this.#answered(outgoing, new Error(event.because));
   }
 
