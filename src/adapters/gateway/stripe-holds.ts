@@ -36,10 +36,7 @@ export function createStripeHolds(options: StripeHoldsOptions): GatewayHolds & {
   async function pageAfter(created: Created, last: string | undefined) {
     const request = listRequest(created, last, apiKey);
     for (let tries = 0; ; tries += 1) {
-      const exchange = await http.get(
-        { ...request, path: pathPrefix + request.path },
-        wallIn(wallMs),
-      );
+      const exchange = await http.get({ ...request, path: pathPrefix + request.path }, wallIn(wallMs));
       const page = pageOf(exchange);
       if (page !== undefined) return page;
       const waitMs = WAITS_MS[tries];
