@@ -175,7 +175,8 @@ describe('the table of orders x facts', () => {
           if (order.attempt === undefined && attempt !== undefined) {
             const { state, maybeSent, keyUsedSinceMs } = attempt;
             assert.deepEqual([state, maybeSent, keyUsedSinceMs], ['declined', false, undefined], where);
-          } else assert.deepEqual(attempt, order.attempt && { ...order.attempt, voiding, resolveDueMs }, where);
+          } else
+            assert.deepEqual(attempt, order.attempt && { ...order.attempt, voiding, resolveDueMs }, where);
         }
       }
     }

@@ -57,7 +57,7 @@ export const FAULTS = {
   ],
   'gateway.lookup': [...EVERY_CALL, 'no-answer', 'search-lags'],
   'gateway.void': [...EVERY_CALL, 'no-answer'],
-  'gateway.list': [...EVERY_CALL, 'no-answer'],
+  'gateway.list': ['cut-before', 'cut-after', 'kill-before', 'kill-after', 'no-answer'],
   'broker.dial': ['refused', 'no-answer', 'kill-before'],
   'broker.call': ['cut-before', 'cut-after', 'no-answer', 'channel-error', 'late-reply', 'kill-before'],
   'broker.deliver': [
@@ -220,7 +220,7 @@ const RATES: Readonly<Record<Site, number>> = {
   'gateway.authorize': 0.3,
   'gateway.lookup': 0.2,
   'gateway.void': 0.2,
-  'gateway.list': 0.1,
+  'gateway.list': 0.6,
   'broker.dial': 0.1,
   'broker.call': 0.004,
   'broker.deliver': 0.03,

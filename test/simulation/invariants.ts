@@ -2,14 +2,9 @@
 import type { Hold } from './gateway.ts';
 import { orderIdOf } from './monitor.ts';
 import { operatorInvariants } from './operator-invariants.ts';
-import type { RunParts } from './run-parts.ts';
+import type { Broken, RunParts } from './run-parts.ts';
 import type { OrderRow } from './tables.ts';
 import type { Published } from './upstream.ts';
-
-export interface Broken {
-  readonly invariant: string;
-  readonly what: string;
-}
 
 export function endInvariants(run: RunParts): Broken[] {
   const { tables } = run.database;

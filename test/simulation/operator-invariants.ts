@@ -1,6 +1,5 @@
 /** The invariants (reliability design, section 1) about what operators do, judged at the end: I8, I17, I18. */
-import type { Broken } from './invariants.ts';
-import type { RunParts } from './run-parts.ts';
+import type { Broken, RunParts } from './run-parts.ts';
 
 /** What a second reconciliation must leave as it is. */
 export interface Books {

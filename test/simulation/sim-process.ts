@@ -114,7 +114,7 @@ async function everything(): Promise<number> {
   say('');
 
   // With few seeds, the rare ones may well be missing.
-  const missing = seeds >= 2_000 ? missingFrom(tally, 1) : [];
+  const missing = seeds >= 5_000 ? missingFrom(tally, 1) : [];
   process.stdout.write(closingTable(tally, { randomMs, cpuMs }, exhausted, survivors, missing));
   const isClean = tally.failures.length + exhausted.failures.length + survivors.length + missing.length === 0;
   return isClean ? 0 : 1;

@@ -44,8 +44,8 @@ export type Alter = (
 ) => Outside;
 
 export const KEY_WINDOW_MS = 200_000;
-/** Longer in all than a search of the gateway can lag. */
-export const INQUIRY_WAITS_MS: readonly number[] = [10_000, 20_000, 30_000, 60_000];
+/** Longer in all than a key may be used: some orders are still without a verdict then. */
+export const INQUIRY_WAITS_MS: readonly number[] = [20_000, 30_000, 60_000, 120_000];
 export const LEVELS_MS: readonly number[] = [1_000, 8_000];
 export const ADMISSION_RULES = {
   defaultCurrency: 'USD',
