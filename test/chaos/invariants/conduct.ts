@@ -55,10 +55,11 @@ export function conductFindings(evidence: Evidence): Finding[] {
 }
 
 function isOurs({ code, signal, sent }: WorkerExit): boolean {
-  if (sent === 'SIGKILL') return signal === 'SIGKILL' || code === 0;
   // Before it listens for signals it just ends; 143 says that something in flight had no outcome yet.
-  if (sent === 'SIGTERM') return signal === 'SIGTERM' || code === 0 || code === 143;
-  return false;
+  const hasEnded = signal === 'SIGTERM' || code === 0 || code === 143;
+  // What is killed may have been told to end before.
+  if (sent === 'SIGKILL') return signal === 'SIGKILL' || hasEnded;
+  return sent === 'SIGTERM' && hasEnded;
 }
 
 function* places(
