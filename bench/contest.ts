@@ -23,6 +23,8 @@ export interface Standing {
   readonly timesStraightforward: Spread | undefined;
   readonly cpuMsPerOrder: Spread;
   readonly gatewayCpuMsPerOrder: Spread;
+  /** Of everything on the machine, other people's programs included. */
+  readonly machineCpuMsPerOrder: Spread;
   readonly peakRssMb: number;
 }
 
@@ -71,6 +73,7 @@ function standingOf(name: ContestantName, turns: Turns<ContestantName>, orders: 
     timesStraightforward: timesOf('straightforward'),
     cpuMsPerOrder: spreadOf(results.map(({ cpuMsPerOrder }) => cpuMsPerOrder)),
     gatewayCpuMsPerOrder: spreadOf(results.map(({ gatewayCpuMsPerOrder }) => gatewayCpuMsPerOrder)),
+    machineCpuMsPerOrder: spreadOf(results.map(({ machineCpuMsPerOrder }) => machineCpuMsPerOrder)),
     peakRssMb: Math.max(...results.map(({ peakRssBytes }) => peakRssBytes)) / 2 ** 20,
   };
 }

@@ -33,13 +33,22 @@ function machineText({ machine }: Figures): string {
 function contestTable({ contest }: Figures): string | undefined {
   if (contest.length === 0) return undefined;
   return table(
-    ['min / median / max of the rounds', 'orders/s', 'x limit', 'x straightforward', 'CPU ms/order', 'MB'],
+    [
+      'min / median / max of the rounds',
+      'orders/s',
+      'x limit',
+      'x straightforward',
+      'CPU ms/order',
+      'of the machine',
+      'MB',
+    ],
     contest.map((standing) => [
       `${standing.contestant} (${standing.orders} orders)`,
       spread(standing.ordersPerSecond, 0),
       spread(standing.timesLimit, 2),
       spread(standing.timesStraightforward, 2),
       spread(standing.cpuMsPerOrder, 2),
+      spread(standing.machineCpuMsPerOrder, 2),
       standing.peakRssMb.toFixed(0),
     ]),
   );

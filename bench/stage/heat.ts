@@ -28,6 +28,8 @@ export interface HeatResult {
   /** Of all its processes. */
   readonly cpuMsPerOrder: number;
   readonly gatewayCpuMsPerOrder: number;
+  /** Of all that runs on the machine: broker, database and gateway too, and whoever else is there. */
+  readonly machineCpuMsPerOrder: number;
   /** The most that one of its processes had. */
   readonly peakRssBytes: number;
   /** When each order was done, in milliseconds since the epoch, earliest first; warm-up included. */
@@ -78,6 +80,7 @@ export async function playHeat(
     ordersPerSecond: orders / ((to - from) / 1000),
     cpuMsPerOrder: workers.reduce((sum, { pid }) => sum + cpuMs(pid), 0) / orders,
     gatewayCpuMsPerOrder: cpuMs(gateway.pid) / orders,
+    machineCpuMsPerOrder: cpuMsBetween(usage.machine, from, to) / orders,
     peakRssBytes: Math.max(...workers.map(({ pid }) => peakRssBytes(usage.of(pid)))),
     doneAtMs,
     samples: usage.of(workers[0]?.pid ?? 0),

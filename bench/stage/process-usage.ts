@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 
 /** What a process had used at a moment, its threads together; from Linux's /proc. */
 export interface UsageSample {
@@ -12,6 +13,8 @@ export interface UsageSample {
 export interface UsageWatch {
   /** Earliest first; up to its end for one that ended. */
   of(pid: number): readonly UsageSample[];
+  /** Of everything on this machine, whoever it belongs to; memory is not looked at. */
+  readonly machine: readonly UsageSample[];
   stop(): void;
 }
 
@@ -21,7 +24,9 @@ const PAGE_BYTES = 4096;
 
 export function watchUsage(pids: readonly number[]): UsageWatch {
   const samples = new Map<number, UsageSample[]>(pids.map((pid) => [pid, []]));
+  const machine: UsageSample[] = [];
   const look = (): void => {
+    machine.push(machineUsage());
     for (const [pid, seen] of samples) {
       const sample = usageOf(pid);
       if (sample !== undefined) seen.push(sample);
@@ -31,6 +36,7 @@ export function watchUsage(pids: readonly number[]): UsageWatch {
   const timer = setInterval(look, SAMPLE_EVERY_MS);
   return {
     of: (pid) => samples.get(pid) ?? [],
+    machine,
     stop: () => {
       clearInterval(timer);
     },
@@ -57,6 +63,11 @@ function usageOf(pid: number): UsageSample | undefined {
     cpuMs: (userTicks + systemTicks) * TICK_MS,
     rssBytes: pages * PAGE_BYTES,
   };
+}
+
+function machineUsage(): UsageSample {
+  const cpuMs = cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
+  return { atMs: performance.timeOrigin + performance.now(), cpuMs, rssBytes: 0 };
 }
 
 /** CPU time between two moments, each read off the line through the samples around it. */
