@@ -23,6 +23,8 @@ const ORDERS = 2_000;
 const PUBLISH_MS = 25_000;
 const SLICE = 50;
 const PATIENCE_MS = 60_000;
+/** A message that a worker holds is on no queue for so long before it goes on: to its end, or to wait for a replay. */
+const LONGEST_IN_FLIGHT_MS = 3_000;
 
 const SETTINGS = {
   CARDAUTH_GATEWAY_TIMEOUT_MS: '1200',
@@ -83,10 +85,17 @@ it(
  */
 async function finishLeftovers(stage: Stage): Promise<void> {
   for (let round = 0; round < 5 && (await leftOnQueues(stage)) > 0; round += 1) {
-    const worker = await stage.startWorker();
-    await waitFor('the queues to be empty', async () => (await leftOnQueues(stage)) === 0, {
-      timeoutMs: 30_000,
-    });
+    const worker = await stage.startWorker(SETTINGS);
+    let emptySinceMs = Infinity;
+    await waitFor(
+      'the queues to be empty, and to stay so',
+      async () => {
+        const nowMs = performance.now();
+        emptySinceMs = (await leftOnQueues(stage)) > 0 ? Infinity : Math.min(emptySinceMs, nowMs);
+        return nowMs - emptySinceMs > LONGEST_IN_FLIGHT_MS;
+      },
+      { timeoutMs: 40_000, intervalMs: 100 },
+    );
     worker.kill('SIGTERM');
     await worker.exited;
   }
