@@ -23,7 +23,7 @@ const ORDERS = 2_000;
 const PUBLISH_MS = 25_000;
 const SLICE = 50;
 const PATIENCE_MS = 60_000;
-/** A message that a worker holds is on no queue for so long before it goes on: to its end, or to wait for a replay. */
+/** For so long at most that worker holds a message, its short waits for replays included, while the queues look empty. */
 const LONGEST_IN_FLIGHT_MS = 3_000;
 
 const SETTINGS = {
@@ -81,11 +81,11 @@ it(
 
 /**
  * An order that the resolver settled may have a message that still waits for its replay, and comes back when its worker
- * ends. In the calm after the storm another worker takes what is left.
+ * ends. In the calm after the storm another worker takes what is left, and gives up soon what gets nothing but errors.
  */
 async function finishLeftovers(stage: Stage): Promise<void> {
   for (let round = 0; round < 5 && (await leftOnQueues(stage)) > 0; round += 1) {
-    const worker = await stage.startWorker(SETTINGS);
+    const worker = await stage.startWorker({ ...SETTINGS, CARDAUTH_MAX_ATTEMPTS: '2' });
     let emptySinceMs = Infinity;
     await waitFor(
       'the queues to be empty, and to stay so',
