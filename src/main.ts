@@ -41,8 +41,8 @@ export async function runWorker(config: WorkerConfig): Promise<number> {
 }
 
 /**
- * Lets the heap grow to two and a half times of what lives in it before it is collected, not to four times as V8 would: 500 orders in
- * flight are 25 MB of heap, and the process stays below 200 MB, at no cost that can be measured.
+ * Lets the heap grow to two and a half times of what lives in it before it is collected, not to four times as V8 would:
+ * 500 orders in flight are 25 MB of heap, and the process stays about 200 MB, at no cost that can be measured.
  */
 function keepHeapSmall(): void {
   setFlagsFromString('--heap-growing-percent=150');
