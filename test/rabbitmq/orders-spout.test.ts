@@ -418,6 +418,24 @@ describe('the orders spout', () => {
     assert.equal(clock.timers, 0);
   });
 
+  it('gives nothing back while the broker may send it straight back: a consumer begun, and no answer yet', async () => {
+    const { channel, clock, spout } = await consuming();
+    spout.deactivate();
+    await settled(clock);
+    const unanswered = channel();
+    unanswered.silentOn.add('consume');
+    spout.activate();
+    await settled(clock);
+    const quiesced = spout.quiesce();
+    unanswered.deliver('late');
+    await settled(clock);
+    assert.deepEqual([unanswered.givenBack, unanswered.isClosed], [[], false]);
+    await pass(clock, 10_200);
+    await quiesced;
+    assert.deepEqual([unanswered.givenBack, unanswered.isClosed], [[], true], 'its channel gives it back');
+    await closed(spout, clock);
+  });
+
   it('waits for copies under way before it closes', async () => {
     const { channel, clock, copies, fail, spout } = await consuming();
     channel().deliver('A');

@@ -30,7 +30,7 @@ export class ScriptedChannel extends EventEmitter {
   /** What happens to a message at once; `wait` leaves it to the test. */
   onPublish: 'confirm' | 'return' | 'nack' | 'wait' | 'throw' = 'confirm';
   hasRoom = true;
-  /** Set: the named calls are never answered. */
+  /** Set: the named calls are never answered; a consumer is begun all the same. */
   silentOn = new Set<'consume' | 'cancel' | 'close' | 'prefetch'>();
   isClosed = false;
   /** Closed by `close`, which flushes, and not by the end of its connection. */
@@ -126,7 +126,7 @@ export class ScriptedChannel extends EventEmitter {
   }
 
   consume(_queue: string, consumer: (message: ConsumeMessage | null) => void): Promise<object> {
-    if (!this.silentOn.has('consume')) this.consumer = consumer;
+    this.consumer = consumer;
     return this.#answer('consume', { consumerTag: 'c' });
   }
 

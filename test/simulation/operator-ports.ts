@@ -135,7 +135,8 @@ function replayBatches(run: RunParts, process: SimulatedProcess): ReplayBatches 
       if (database.replayHolds.get(number) === process) database.replayHolds.delete(number);
     };
     const take = (): boolean => {
-      if (database.replayHolds.has(number)) return false;
+      // The session of a dead command ends with the statement that was on its way.
+      if (!process.isAlive || database.replayHolds.has(number)) return false;
       database.replayHolds.set(number, process);
       return true;
     };

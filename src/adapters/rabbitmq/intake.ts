@@ -52,6 +52,11 @@ export interface IntakeOptions {
 interface ConsumingChannel extends OpenedChannel<Channel> {
   readonly generation: Generation;
   consumerTag: string | undefined;
+  /**
+   * Deliveries that came after the last was wanted. They are given back when the broker has confirmed the cancel: before
+   * that they would come straight back, again and again, until its delivery limit took them for poison.
+   */
+  readonly late: ConsumeMessage[];
   /** Known before the channel says it itself, when it is we who close it. */
   endedBecause: string | undefined;
 }
@@ -149,6 +154,7 @@ export class Intake {
       ended: opened.ended.then((because) => channel.endedBecause ?? because),
       generation: new Generation(this.#epoch, opened.channel, this.#options.counts),
       consumerTag: undefined,
+      late: [],
       endedBecause: undefined,
     };
     opened.channel.on('close', () => {
@@ -218,6 +224,7 @@ export class Intake {
     const { consumerTag = '' } = channel;
     await this.#call('cancelling the consumer', channel.channel.cancel(consumerTag));
     channel.consumerTag = undefined;
+    for (const message of channel.late.splice(0)) channel.generation.settle(message, 'give-back');
   }
 
   #received(channel: ConsumingChannel, message: ConsumeMessage | null): void {
@@ -228,7 +235,7 @@ export class Intake {
     }
     if (!generation.isOpen) return;
     generation.receive(message);
-    if (this.#isQuiesced) generation.settle(message, 'give-back');
+    if (this.#isQuiesced) channel.late.push(message);
     else this.#options.onDelivery(message, generation);
   }
 
