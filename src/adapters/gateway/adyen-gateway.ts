@@ -1,16 +1,15 @@
-import type { Order } from '../../domain/order.ts';
-import type { AuthorizationOutcome, InquiryOutcome, VoidOutcome } from '../../domain/outcome.ts';
+import type { OrderId } from '../../domain/order.ts';
+import type { InquiryOutcome, VoidOutcome } from '../../domain/outcome.ts';
 import type { GatewayInquiry, VoidRequest } from '../../ports/gateway-inquiry.ts';
-import type { AuthorizationRequest, Gateway } from '../../ports/gateway.ts';
+import type { Gateway } from '../../ports/gateway.ts';
 import type { Log } from '../../ports/log.ts';
 import { ADYEN_AMOUNTS } from './adyen-amounts.ts';
 import { authorizationRequest, cancelRequest, type AdyenAccount } from './adyen-dialect.ts';
 import { isCancelAccepted, judge } from './adyen-outcome.ts';
-import { AMOUNT_NOT_EXPRESSIBLE, inGatewayUnits } from './amount-rules.ts';
+import { authorizeBy, type Dialect } from './authorization-flow.ts';
 import { checkApiKey, CONNECT_TIMEOUT_MS, readBaseUrl } from './endpoint.ts';
 import { createHttpClient } from './http-client.ts';
 import type { Exchange, PostRequest } from './http-exchange.ts';
-import { afterResend, type Judgement } from './judgement.ts';
 import { wallIn, type Wall } from './wall.ts';
 
 export interface AdyenGatewayOptions extends AdyenAccount {
@@ -45,38 +44,20 @@ export function createAdyenGateway(options: AdyenGatewayOptions): AdyenGateway {
   const connectTimeoutMs = Math.min(CONNECT_TIMEOUT_MS, wallMs);
   const http = createHttpClient({ origin, connections, connectTimeoutMs });
 
-  async function authorize(request: AuthorizationRequest): Promise<AuthorizationOutcome> {
-    const { idempotencyKey } = request;
-    const order = inGatewayUnits(request.order, ADYEN_AMOUNTS);
-    if (order === undefined) return AMOUNT_NOT_EXPRESSIBLE;
-    const wall = wallIn(wallMs);
-    const first = await ask(order, idempotencyKey, wall);
-    const judgement =
-      first.kind === 'resend' ? afterResend(await ask(order, idempotencyKey, wall), first.otherwise) : first;
-    const outcome = await settle(judgement, order, idempotencyKey, wall);
-    reportUnknownCode(outcome, order, log);
-    return outcome;
-  }
-
-  async function ask(order: Order, idempotencyKey: string, wall: Wall): Promise<Judgement> {
-    const exchange = await post(authorizationRequest(order, idempotencyKey, options), wall);
-    return judge(exchange, order.terms, nowMs());
-  }
-
-  async function settle(
-    judgement: Judgement,
-    order: Order,
-    idempotencyKey: string,
-    wall: Wall,
-  ): Promise<AuthorizationOutcome> {
-    if (judgement.kind === 'settled') return judgement.outcome;
-    if (judgement.kind === 'resend') return judgement.otherwise;
-    const { reference, confirmed, otherwise } = judgement;
-    const answer = await post(cancelRequest(reference, idempotencyKey, options), wall);
-    const accepted = isCancelAccepted(answer, reference);
-    reportCancel(accepted, reference, order, log);
-    return accepted ? confirmed : otherwise;
-  }
+  const dialect: Dialect = {
+    amounts: ADYEN_AMOUNTS,
+    declines: 'adyen-refusals.ts',
+    async ask(order, idempotencyKey, wall) {
+      const exchange = await post(authorizationRequest(order, idempotencyKey, options), wall);
+      return judge(exchange, order.terms, nowMs());
+    },
+    async giveUp({ reference, orderId, idempotencyKey }, wall) {
+      const answer = await post(cancelRequest(reference, idempotencyKey, options), wall);
+      const accepted = isCancelAccepted(answer, reference);
+      reportCancel(accepted, reference, orderId, log);
+      return accepted;
+    },
+  };
 
   function post(request: PostRequest, wall: Wall): Promise<Exchange> {
     return http.post({ ...request, path: pathPrefix + request.path }, wall);
@@ -88,7 +69,12 @@ export function createAdyenGateway(options: AdyenGatewayOptions): AdyenGateway {
     return isCancelAccepted(answer, reference) ? TAKEN_ON : NOT_TAKEN_ON;
   }
 
-  return { authorize, lookup: () => Promise.resolve(NO_LOOKUP), void: voidHold, close: () => http.close() };
+  return {
+    authorize: (request) => authorizeBy(dialect, request, wallIn(wallMs), log),
+    lookup: () => Promise.resolve(NO_LOOKUP),
+    void: voidHold,
+    close: () => http.close(),
+  };
 }
 
 const NO_LOOKUP: InquiryOutcome = {
@@ -105,14 +91,8 @@ const TAKEN_ON: VoidOutcome = {
 
 const NOT_TAKEN_ON: VoidOutcome = { kind: 'unanswered', detail: 'Adyen did not take the cancelling on' };
 
-function reportUnknownCode(outcome: AuthorizationOutcome, order: Order, log: Log): void {
-  if (outcome.kind !== 'declined' || outcome.class !== 'unknown') return;
-  const fields = { orderId: order.terms.orderId, code: outcome.code };
-  log.warn(fields, 'declined with a code that nobody knows: class it in adyen-refusals.ts');
-}
-
-function reportCancel(accepted: boolean, reference: string, order: Order, log: Log): void {
-  const fields = { orderId: order.terms.orderId, reference };
+function reportCancel(accepted: boolean, reference: string, orderId: OrderId, log: Log): void {
+  const fields = { orderId, reference };
   if (accepted)
     log.info(fields, 'the gateway takes the cancelling on; its CANCELLATION webhook tells the end');
   else log.warn(fields, 'cancelling the payment is not confirmed: it may still hold money');

@@ -1,14 +1,13 @@
 import type { Secret } from '../../domain/card.ts';
-import type { Order } from '../../domain/order.ts';
-import type { AuthorizationOutcome, InquiryOutcome, VoidOutcome } from '../../domain/outcome.ts';
-import type { AuthorizationRequest, Gateway } from '../../ports/gateway.ts';
+import type { InquiryOutcome, VoidOutcome } from '../../domain/outcome.ts';
+import type { Gateway } from '../../ports/gateway.ts';
 import type { GatewayInquiry, LookupRequest, VoidRequest } from '../../ports/gateway-inquiry.ts';
 import type { Log } from '../../ports/log.ts';
-import { AMOUNT_NOT_EXPRESSIBLE, inGatewayUnits, termsInGatewayUnits } from './amount-rules.ts';
+import { termsInGatewayUnits } from './amount-rules.ts';
+import { authorizeBy, settleBy, type Dialect } from './authorization-flow.ts';
 import { checkApiKey, CONNECT_TIMEOUT_MS, readBaseUrl } from './endpoint.ts';
 import { createHttpClient } from './http-client.ts';
 import type { Exchange, GetRequest, PostRequest } from './http-exchange.ts';
-import { afterResend, type Judgement } from './judgement.ts';
 import { STRIPE_AMOUNTS } from './stripe-amounts.ts';
 import { authorizationRequest, cancelRequest, retrieveRequest, searchRequest } from './stripe-dialect.ts';
 import {
@@ -53,37 +52,19 @@ export function createStripeGateway(options: StripeGatewayOptions): StripeGatewa
   const connectTimeoutMs = Math.min(CONNECT_TIMEOUT_MS, wallMs);
   const http = createHttpClient({ origin, connections, connectTimeoutMs });
 
-  async function authorize(request: AuthorizationRequest): Promise<AuthorizationOutcome> {
-    const { idempotencyKey } = request;
-    const order = inGatewayUnits(request.order, STRIPE_AMOUNTS);
-    if (order === undefined) return AMOUNT_NOT_EXPRESSIBLE;
-    const wall = wallIn(wallMs);
-    const first = await ask(order, idempotencyKey, wall);
-    const judgement =
-      first.kind === 'resend' ? afterResend(await ask(order, idempotencyKey, wall), first.otherwise) : first;
-    const outcome = await settle(judgement, order.terms, idempotencyKey, wall);
-    reportUnknownCode(outcome, order, log);
-    return outcome;
-  }
-
-  async function ask(order: Order, idempotencyKey: string, wall: Wall): Promise<Judgement> {
-    const exchange = await post(authorizationRequest(order, idempotencyKey, apiKey), wall);
-    return judge(exchange, order.terms, nowMs());
-  }
-
-  async function settle(
-    judgement: Judgement,
-    { orderId }: { readonly orderId: string },
-    idempotencyKey: string,
-    wall: Wall,
-  ): Promise<AuthorizationOutcome> {
-    if (judgement.kind === 'settled') return judgement.outcome;
-    if (judgement.kind === 'resend') return judgement.otherwise;
-    const { reference, confirmed, otherwise } = judgement;
-    const cancelled = await cancel(reference, `${idempotencyKey}-void`, wall);
-    reportCancel(cancelled, reference, orderId, log);
-    return cancelled ? confirmed : otherwise;
-  }
+  const dialect: Dialect = {
+    amounts: STRIPE_AMOUNTS,
+    declines: 'stripe-declines.ts',
+    async ask(order, idempotencyKey, wall) {
+      const exchange = await post(authorizationRequest(order, idempotencyKey, apiKey), wall);
+      return judge(exchange, order.terms, nowMs());
+    },
+    async giveUp({ reference, orderId, idempotencyKey }, wall) {
+      const cancelled = await cancel(reference, `${idempotencyKey}-void`, wall);
+      reportCancel(cancelled, reference, orderId, log);
+      return cancelled;
+    },
+  };
 
   async function cancel(reference: string, key: string, wall: Wall): Promise<boolean> {
     return isCancelled(await post(cancelRequest(reference, key, apiKey), wall), reference);
@@ -96,7 +77,8 @@ export function createStripeGateway(options: StripeGatewayOptions): StripeGatewa
     const wall = wallIn(wallMs);
     const judgement = await find(request, wall);
     if (!('otherwise' in judgement) && judgement.kind !== 'settled') return judgement;
-    return asInquiryOutcome(await settle(judgement, request.terms, request.idempotencyKey, wall));
+    const payment = { orderId: terms.orderId, idempotencyKey: asked.idempotencyKey };
+    return asInquiryOutcome(await settleBy(dialect, judgement, payment, wall));
   }
 
   async function find(request: LookupRequest, wall: Wall): Promise<InquiryJudgement> {
@@ -122,7 +104,12 @@ export function createStripeGateway(options: StripeGatewayOptions): StripeGatewa
     return http.get({ ...request, path: pathPrefix + request.path }, wall);
   }
 
-  return { authorize, lookup, void: voidHold, close: () => http.close() };
+  return {
+    authorize: (request) => authorizeBy(dialect, request, wallIn(wallMs), log),
+    lookup,
+    void: voidHold,
+    close: () => http.close(),
+  };
 }
 
 /** What the gateway cannot express was rejected here. */
@@ -131,12 +118,6 @@ const NEVER_SENT: InquiryOutcome = {
   cause: 'cannot_be_asked',
   detail: 'the gateway cannot express the amount, so it was never asked for',
 };
-
-function reportUnknownCode(outcome: AuthorizationOutcome, order: Order, log: Log): void {
-  if (outcome.kind !== 'declined' || outcome.class !== 'unknown') return;
-  const fields = { orderId: order.terms.orderId, code: outcome.code };
-  log.warn(fields, 'declined with a code that nobody knows: class it in stripe-declines.ts');
-}
 
 function reportCancel(cancelled: boolean, reference: string, orderId: string, log: Log): void {
   const fields = { orderId, reference };
