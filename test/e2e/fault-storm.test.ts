@@ -23,7 +23,7 @@ const ORDERS = 2_000;
 const PUBLISH_MS = 25_000;
 const SLICE = 50;
 const PATIENCE_MS = 60_000;
-/** For so long at most that worker holds a message, its short waits for replays included, while the queues look empty. */
+/** For so long at most a worker holds a message, its short waits for replays included, while the queues look empty. */
 const LONGEST_IN_FLIGHT_MS = 3_000;
 
 const SETTINGS = {

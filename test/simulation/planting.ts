@@ -118,10 +118,10 @@ function changedDial(dial: Dial | undefined, change: (channel: Channel) => void)
 
 /** Settles by tag on whatever channel the process consumes from now, as if tags were the connection's. */
 export function staleTags(): Pick<Plant, 'alter' | 'patch'> {
-  const consumes = new WeakMap<ConsumeMessage, { newest: Channel }>();
+  const consumes = new WeakMap<ConsumeMessage, { newest: Channel | undefined }>();
   return {
     alter: (outside) => {
-      const mine = { newest: undefined as unknown as Channel };
+      const mine: { newest: Channel | undefined } = { newest: undefined };
       const dial = changedDial(outside.dial, (channel) => {
         const consume = channel.consume.bind(channel);
         channel.consume = (queue, receive, options) => {
@@ -146,7 +146,7 @@ export function staleTags(): Pick<Plant, 'alter' | 'patch'> {
           function (this: Generation, message, verdict) {
             if (this.isOpen) return own.call(this, message, verdict);
             try {
-              consumes.get(message)?.newest[verdict === 'ack' ? 'ack' : 'nack'](message);
+              consumes.get(message)?.newest?.[verdict === 'ack' ? 'ack' : 'nack'](message);
             } catch {
               return false;
             }
