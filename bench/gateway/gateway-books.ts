@@ -1,5 +1,5 @@
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
-import type { Charge } from './read-charge.ts';
+import type { Charge } from './read-request.ts';
 
 /** What the gateway says of a round. */
 export interface GatewayCounts {
@@ -17,32 +17,40 @@ export interface GatewayLatency {
   readonly p99Ms: number;
 }
 
-interface Approval {
+export interface Approval {
   readonly id: string;
   readonly createdAtMs: number;
+  readonly charge: Charge;
 }
 
 /** Who was charged, under which key, when: one approval a key, as gateways do. */
 export class GatewayBooks {
   readonly #byKey = new Map<string, Approval>();
-  readonly #orders = new Set<string>();
+  readonly #byOrder = new Map<string, readonly Approval[]>();
   readonly #chargedAtMs: number[] = [];
   readonly #latency: RecordableHistogram = createHistogram();
   #chargedAgain = 0;
   #requests = 0;
 
   /** The approval of a charge: a new one, or again the one of its key. */
-  charge({ orderId, idempotencyKey }: Charge): Approval {
+  charge(charge: Charge): Approval {
+    const { orderId, idempotencyKey } = charge;
     this.#requests += 1;
     const earlier = this.#byKey.get(idempotencyKey);
     if (earlier !== undefined) return earlier;
     const atMs = performance.timeOrigin + performance.now();
-    const approval = { id: `pi_bench${atMs.toFixed(0)}n${this.#byKey.size}`, createdAtMs: atMs };
+    const approval = { id: `pi_bench${atMs.toFixed(0)}n${this.#byKey.size}`, createdAtMs: atMs, charge };
     this.#byKey.set(idempotencyKey, approval);
-    if (this.#orders.has(orderId)) this.#chargedAgain += 1;
-    this.#orders.add(orderId);
+    const before = this.ofOrder(orderId);
+    if (before.length > 0) this.#chargedAgain += 1;
+    this.#byOrder.set(orderId, [...before, approval]);
     this.#chargedAtMs.push(atMs);
     return approval;
+  }
+
+  /** Oldest first. */
+  ofOrder(orderId: string): readonly Approval[] {
+    return this.#byOrder.get(orderId) ?? [];
   }
 
   /** Latency counts from here. */
@@ -55,7 +63,7 @@ export class GatewayBooks {
   }
 
   get counts(): GatewayCounts {
-    return { orders: this.#orders.size, chargedAgain: this.#chargedAgain, requests: this.#requests };
+    return { orders: this.#byOrder.size, chargedAgain: this.#chargedAgain, requests: this.#requests };
   }
 
   get latency(): GatewayLatency {

@@ -13,6 +13,7 @@ const { chargesPort, controlPort } = JSON.parse(process.argv[2] ?? '') as Gatewa
 let books = new GatewayBooks();
 const gateway = await startLeanGateway(chargesPort, {
   charge: (charge) => books.charge(charge),
+  ofOrder: (orderId) => books.ofOrder(orderId),
   answered: (afterMs) => {
     books.answered(afterMs);
   },

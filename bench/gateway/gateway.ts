@@ -5,6 +5,10 @@ export interface Gateway {
   /** Where contestants send their charges. */
   readonly url: string;
   readonly pid: number;
+  /** Resolves when its process has ended, which it never does by itself. */
+  readonly exited: Promise<unknown>;
+  /** Where its output is. */
+  readonly logFile: string;
   /** Empties its books; from now on an answer takes so long. */
   begin(latencyMs: number): Promise<void>;
   counts(): Promise<GatewayCounts>;
@@ -17,7 +21,12 @@ export interface Gateway {
   goAway(forMs: number): Promise<void>;
 }
 
-export function gatewayAt(chargesPort: number, controlPort: number, pid: number): Gateway {
+export function gatewayAt(
+  chargesPort: number,
+  controlPort: number,
+  process: Pick<Gateway, 'pid' | 'exited' | 'logFile'>,
+): Gateway {
+  const { pid, exited, logFile } = process;
   const ask = async (path: string): Promise<unknown> => {
     const response = await fetch(`http://127.0.0.1:${controlPort}${path}`);
     if (!response.ok) throw new Error(`the gateway answered ${path} with ${await response.text()}`);
@@ -29,6 +38,8 @@ export function gatewayAt(chargesPort: number, controlPort: number, pid: number)
   return {
     url: `http://127.0.0.1:${chargesPort}`,
     pid,
+    exited,
+    logFile,
     begin: (latencyMs) => tell(`/begin?latencyMs=${latencyMs}`),
     counts: async () => (await ask('/counts')) as GatewayCounts,
     latency: async () => (await ask('/latency')) as GatewayLatency,

@@ -94,8 +94,11 @@ async function startGateway(spawn: Stage['spawn']): Promise<Gateway> {
   const [chargesPort = 0, controlPort = 0] = await freePorts(2);
   const program = fileURLToPath(new URL('../gateway/gateway-process.js', import.meta.url));
   const task: GatewayTask = { chargesPort, controlPort };
-  const { pid } = await spawn('gateway', [program, JSON.stringify(task)]);
-  const gateway = gatewayAt(chargesPort, controlPort, pid);
+  const gateway = gatewayAt(
+    chargesPort,
+    controlPort,
+    await spawn('gateway', [program, JSON.stringify(task)]),
+  );
   const deadlineMs = performance.now() + 20_000;
   for (;;) {
     try {

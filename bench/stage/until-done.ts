@@ -7,12 +7,12 @@ const ASK_EVERY_MS = 100;
 /** Without any order done for so long, it is given up. */
 const PATIENCE_MS = 60_000;
 
-/** Resolves when all orders are done; throws when a worker ends before that, or nothing is done any more. */
+/** Resolves when all orders are done; throws when a worker or the gateway ends before that, or nothing is done any more. */
 export async function untilDone(stage: Stage, wanted: Judged, workers: readonly Worker[]): Promise<void> {
   const ended = new AbortController();
-  for (const { exited, logFile } of workers) {
+  for (const { exited, logFile } of [...workers, stage.gateway]) {
     void exited.then(() => {
-      ended.abort(new Error(`a worker ended in the middle; its output is in ${logFile}`));
+      ended.abort(new Error(`a process ended in the middle; its output is in ${logFile}`));
     });
   }
   let most = 0;
