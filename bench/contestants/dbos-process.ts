@@ -1,8 +1,8 @@
 /** DBOS Transact: an order is a workflow of four steps, named after the order; its message is acked when it has ended. */
 import { DBOS } from '@dbos-inc/dbos-sdk';
-import amqp from 'amqplib';
 import { openAnnouncer } from './announce.ts';
 import { chargingClient } from './charge.ts';
+import { connectToBroker } from './connect-to-broker.ts';
 import { consumeOrders } from './consume-orders.ts';
 import type { OrderMessage } from './order-message.ts';
 import { openOrderTable, openPool } from './order-table.ts';
@@ -14,7 +14,7 @@ const POOL_SIZE = 20;
 const task = readTask();
 const gateway = chargingClient(task.gatewayUrl);
 const table = openOrderTable(openPool(task.databaseUrl, POOL_SIZE));
-const connection = await amqp.connect(task.amqpUrl);
+const connection = await connectToBroker(task.amqpUrl);
 const announcer = await openAnnouncer(connection, task.exchange);
 
 const authorize = DBOS.registerWorkflow(

@@ -1,8 +1,8 @@
 /** graphile-worker: the same steps as a task; its jobs are in its table before it starts (see README.md). */
-import amqp from 'amqplib';
 import { Logger, run } from 'graphile-worker';
 import { openAnnouncer } from './announce.ts';
 import { chargingClient } from './charge.ts';
+import { connectToBroker } from './connect-to-broker.ts';
 import { JOB_NAME } from './graphile-jobs.ts';
 import type { OrderMessage } from './order-message.ts';
 import { openOrderTable, openPool } from './order-table.ts';
@@ -16,7 +16,7 @@ const task = readTask();
 const gateway = chargingClient(task.gatewayUrl);
 const pgPool = openPool(task.databaseUrl, POOL_SIZE);
 const table = openOrderTable(pgPool);
-const connection = await amqp.connect(task.amqpUrl);
+const connection = await connectToBroker(task.amqpUrl);
 const announcer = await openAnnouncer(connection, task.exchange);
 
 const runner = await run({

@@ -2,9 +2,9 @@
  * The worker that a careful engineer writes: claim, charge, record, announce with a confirm, mark, ack. Each step is
  * durable before the next, in a statement of its own; many orders are under way at a time.
  */
-import amqp from 'amqplib';
 import { openAnnouncer } from './announce.ts';
 import { chargingClient } from './charge.ts';
+import { connectToBroker } from './connect-to-broker.ts';
 import { consumeOrders } from './consume-orders.ts';
 import { openOrderTable, openPool } from './order-table.ts';
 import { endOnSignal, readTask } from './task.ts';
@@ -15,7 +15,7 @@ const POOL_SIZE = 50;
 const task = readTask();
 const gateway = chargingClient(task.gatewayUrl);
 const table = openOrderTable(openPool(task.databaseUrl, POOL_SIZE));
-const connection = await amqp.connect(task.amqpUrl);
+const connection = await connectToBroker(task.amqpUrl);
 const announcer = await openAnnouncer(connection, task.exchange);
 const stopConsuming = await consumeOrders(connection, task, async (order) => {
   await table.claim(order);

@@ -1,5 +1,6 @@
-import amqp, { type ConfirmChannel } from 'amqplib';
+import type { ConfirmChannel } from 'amqplib';
 import { levelQueueOf, parkedQueueOf, unsealedQueueOf } from '../../src/adapters/rabbitmq/declare.ts';
+import { connectToBroker } from '../contestants/connect-to-broker.ts';
 import { orderNumber } from '../contestants/order-message.ts';
 
 /** An announcement as it reached downstream. */
@@ -43,7 +44,7 @@ const QUORUM = { durable: true, arguments: { 'x-queue-type': 'quorum' } };
 const RETRY_LEVELS_MS = [1_000, 5_000, 30_000, 120_000, 600_000, 3_600_000];
 
 export async function openBroker(url: string, prefix: string): Promise<Broker> {
-  const connection = await amqp.connect(url);
+  const connection = await connectToBroker(url);
   const channel = await connection.createConfirmChannel();
   const [ordersQueue, exchange, receipts] = [`${prefix}.orders`, `${prefix}.processed`, `${prefix}.receipts`];
   await channel.assertExchange(exchange, 'topic', { durable: true });
