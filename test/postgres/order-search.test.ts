@@ -171,11 +171,15 @@ describe('the search for orders', () => {
 
   it('answers every filter from an index', async () => {
     await operator.query('set enable_seqscan = off; set enable_sort = off; set enable_bitmapscan = off');
+    // To the planner there are many orders, few of them unfinished.
+    await operator.query(
+      `update pg_class set reltuples = 1000000, relpages = 1 where oid = 'cardauth.orders'::regclass`,
+    );
     const indexes: readonly (readonly [index: string, filter: Partial<OrderFilter>])[] = [
       ['orders_by_age', {}],
       ['orders_by_age', { newestFirst: true, after: { seenAtUs: '1', orderId: 'x' } }],
-      ['orders_unannounced_by_age', { isUnannounced: true }],
-      ['orders_unannounced_by_age', { statuses: ['review', 'authorization-unknown'] }],
+      ['unfinished_orders_pkey', { isUnannounced: true }],
+      ['unfinished_orders_pkey', { statuses: ['review', 'authorization-unknown'] }],
       ['orders_by_customer', { customerId: 'x', newestFirst: true }],
       ['orders_by_card', { cardLast4: '4242' }],
       ['orders_by_reason', { reason: 'x', seenSinceMs: 1 }],
@@ -188,18 +192,16 @@ describe('the search for orders', () => {
       const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
       assert.match(
         plan,
-        new RegExp(`Limit .*\\n +-> +Index Scan (Backward )?using ${index} on orders`),
+        new RegExp(
+          `Limit .*\\n( +-> +Nested Loop .*\\n)? +-> +Index (Only )?Scan (Backward )?using ${index} on`,
+        ),
         plan,
       );
     }
     const { statement, values } = searchStatement({ ...ALL, reference: 'pi_1' });
     const { rows } = await operator.query<{ 'QUERY PLAN': string }>(`explain ${statement.text}`, [...values]);
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
-    for (const index of [
-      'orders_gateway_reference_key',
-      'attempts_gateway_reference_key',
-      'attempts_void_reference',
-    ])
+    for (const index of ['attempts_gateway_reference_key', 'attempts_void_reference'])
       assert.match(plan, new RegExp(`using ${index} `), plan);
   });
 });

@@ -56,9 +56,12 @@ describe('the schema', () => {
       });
     }
 
-    it('the reference of another order', async () => {
-      await insertOrder({ gateway_reference: 'taken' });
-      await refuses(insertOrder({ gateway_reference: 'taken' }), 'orders_gateway_reference_key');
+    it('to ship on the authorization of another order', async () => {
+      const [taken, id] = [await insertApproved(), await insertOrder({ attempts: 1 })];
+      const onTaken = { gateway_reference: taken };
+      await refuses(insertAttempt(id, { state: 'approved', ...onTaken }), 'attempts_gateway_reference_key');
+      await insertAttempt(id, { state: 'approved', gateway_reference: id });
+      await refuses(update(id, { ...approvedColumns, ...onTaken }), 'orders_ready_by_an_approved_attempt');
     });
 
     it('a write that skips or repeats a version', async () => {
@@ -119,6 +122,80 @@ describe('the schema', () => {
         await refuses(update(id, { notified_at, version: 2 }), 'orders_notified_once');
       }
     });
+  });
+
+  describe('lists unfinished orders, whoever writes:', () => {
+    for (const [what, write, isUnfinished] of [
+      ['a new order', () => insertOrder({}), true],
+      ['one that came with its end', () => insertOrder({ ...denied, notified_at: 'now' }), false],
+      ['one decided and not announced', () => insertApproved(), true],
+      ['one in review', async () => changed(await insertOrder({}), { status: 'review' }), true],
+      ['one announced', async () => changed(await insertOrder(denied), { notified_at: 'now' }), false],
+      [
+        'one announced and opened again',
+        async () =>
+          changed(await insertOrder({ ...denied, notified_at: 'now' }), {
+            ...{ status: 'received', generation: 2, decided_at: null, notified_at: null },
+          }),
+        true,
+      ],
+      ['one seen at another time', async () => changed(await insertOrder({}), yesterday), true],
+      [
+        'one announced, and seen at another time',
+        async () => changed(await insertOrder(denied), { ...yesterday, notified_at: 'now' }),
+        false,
+      ],
+    ] as const) {
+      it(what, async () => {
+        assert.deepEqual(await listed(await write()), isUnfinished ? 1 : 0);
+      });
+    }
+
+    it('many in one statement', async () => {
+      const ids = [await insertOrder(denied), await insertOrder(denied), await insertOrder({})];
+      await client.query(
+        `update cardauth.orders set version = 2, notified_at = case when status = 'denied' then now() end
+         where order_id = any ($1)`,
+        [ids],
+      );
+      assert.deepEqual(await Promise.all(ids.map(listed)), [0, 0, 1]);
+    });
+
+    const denied = { status: 'denied', decided_at: 'now' };
+    const yesterday = { created_at: 'yesterday' };
+
+    async function changed(id: string, change: Columns): Promise<string> {
+      await update(id, { ...change, version: 2 });
+      return id;
+    }
+
+    async function listed(id: string): Promise<number> {
+      const { rows } = await client.query<{ is_right: boolean }>(
+        `select u.created_at = o.created_at as is_right
+         from cardauth.unfinished_orders u left join cardauth.orders o on o.order_id = u.order_id
+         where u.order_id = $1`,
+        [id],
+      );
+      assert.ok(rows.every((row) => row.is_right));
+      return rows.length;
+    }
+  });
+
+  it('indexes no column of orders that changes while an order is worked on', async () => {
+    // Else each of an order's two updates costs every index of the table an entry. Approved orders have no reason.
+    const { rows } = await client.query<{ name: string }>(
+      `select distinct a.attname::text as name
+       from pg_index i
+       join pg_depend d on d.objid = i.indexrelid and d.refobjid = i.indrelid and d.refobjsubid > 0
+       join pg_attribute a on a.attrelid = i.indrelid and a.attnum = d.refobjsubid
+       where i.indrelid = 'cardauth.orders'::regclass
+       union
+       select distinct a.attname::text from pg_index i
+       join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any (i.indkey)
+       where i.indrelid = 'cardauth.orders'::regclass`,
+    );
+    const names = rows.map(({ name }) => name).toSorted();
+    assert.deepEqual(names, ['card_last4', 'created_at', 'customer_id', 'order_id', 'status_reason']);
   });
 
   describe('of attempts refuses', () => {

@@ -61,6 +61,7 @@ export class Tables {
   onAttempt: (before: AttemptRow, after: AttemptRow) => void = () => undefined;
   /** Told of each order that is written over. */
   onOrder: (before: OrderRow, after: OrderRow, fact: FactRow) => void = () => undefined;
+  /** The attempt that has a reference. */
   readonly #ofReference = new Map<string, string>();
 
   attemptOf(orderId: string): AttemptRow | undefined {
@@ -140,7 +141,6 @@ export class Tables {
 
   #checkOrder(fact: FactRow, hasAttempt: boolean): void {
     const before = this.orders.get(fact.order_id);
-    this.#checkReference('orders_gateway_reference_key', fact.order_id, fact['gateway_reference']);
     const { status, generation } = fact;
     if (
       status === 'ready-to-ship' &&
@@ -174,7 +174,7 @@ export class Tables {
 
   #checkAttempt(fact: FactRow): void {
     const before = this.attempts.get(`${fact.order_id} ${String(fact['generation'])}`);
-    this.#checkReference('attempts_gateway_reference_key', fact.order_id, fact['attempt_reference']);
+    this.#checkReference(fact);
     if (fact['idempotency_key'] !== `order-${fact.order_id}-${String(fact['generation'])}`) {
       throw new ForbiddenWrite(`${fact.order_id}: its key is ${String(fact['idempotency_key'])}`);
     }
@@ -202,10 +202,10 @@ export class Tables {
     }
   }
 
-  #checkReference(constraint: string, orderId: string, reference: unknown): void {
-    if (typeof reference !== 'string') return;
-    const owner = this.#ofReference.get(reference);
-    if (owner !== undefined && owner !== orderId) throw new RefusedByDatabase('23505', constraint);
+  #checkReference(fact: FactRow): void {
+    const owner = this.#ofReference.get(String(fact['attempt_reference']));
+    const isOthers = owner !== undefined && owner !== `${fact.order_id} ${String(fact['generation'])}`;
+    if (isOthers) throw new RefusedByDatabase('23505', 'attempts_gateway_reference_key');
   }
 
   #writeOrder(fact: FactRow): void {
@@ -213,8 +213,6 @@ export class Tables {
     const edge = `${before?.status ?? 'new'} -> ${String(fact['status'])}`;
     this.edges.set(edge, (this.edges.get(edge) ?? 0) + 1);
     const row = orderRow(fact);
-    if (typeof fact['gateway_reference'] === 'string')
-      this.#ofReference.set(fact['gateway_reference'], fact.order_id);
     this.orders.set(fact.order_id, row);
     if (before !== undefined) this.onOrder(before, row, fact);
   }
@@ -225,6 +223,7 @@ export class Tables {
     const after = attemptRow(fact, before);
     if (before !== undefined) this.onAttempt(before, after);
     this.attempts.set(id, after);
+    if (after.gateway_reference !== null) this.#ofReference.set(after.gateway_reference, id);
   }
 }
 

@@ -1,8 +1,8 @@
-/** Orders that may need an operator: each list is read from an index of its own, a page a statement. */
+/** Orders that may need an operator: both lists are read from that of the unfinished ones, a page a statement. */
 import type { Log } from '../../ports/log.ts';
 import type { AttentionLists, ListedOrder, PageOfOrders } from '../../ports/attention-lists.ts';
 import { Database } from './connection.ts';
-import { ORDER_COLUMNS, storedOrder, type OrderRow } from './rows.ts';
+import { ORDER_COLUMNS, storedOrder, UNFINISHED_ORDERS, type OrderRow } from './rows.ts';
 
 const WALL_MS = 30_000;
 const CONNECT_WALL_MS = 5_000;
@@ -59,7 +59,7 @@ const WITHOUT_VERDICT = {
   name: 'list orders without a verdict',
   text: `
     select o.order_id, ${ORDER_COLUMNS}, ${AS_MICROSECONDS('o.created_at')}, a.last_outcome, a.detail
-    from cardauth.orders o
+    from ${UNFINISHED_ORDERS} o
     left join cardauth.attempts a on a.order_id = o.order_id and a.generation = o.generation
     where o.status in ('authorizing', 'authorization-unknown', 'review')
       and (o.status <> 'authorizing' or a.lease_until is null or a.lease_until <= now()) and ${AFTER('o.created_at')}`,
@@ -69,9 +69,9 @@ const UNANNOUNCED = {
   name: 'list unannounced orders',
   text: `
     select o.order_id, ${ORDER_COLUMNS}, ${AS_MICROSECONDS('o.decided_at')}
-    from cardauth.orders o
+    from ${UNFINISHED_ORDERS} o
     left join cardauth.attempts a on a.order_id = o.order_id and a.generation = o.generation
-    where o.status in ('ready-to-ship', 'denied') and o.notified_at is null and ${AFTER('o.decided_at')}`,
+    where o.status in ('ready-to-ship', 'denied') and ${AFTER('o.decided_at')}`,
 };
 
 function pageValues({ limit, after }: PageOfOrders): unknown[] {

@@ -70,8 +70,6 @@ function isCollision(error: unknown): boolean {
   return error.isTransient || error.constraint === 'audit_log_command_once';
 }
 
-const REFERENCE_KEYS = ['orders_gateway_reference_key', 'attempts_gateway_reference_key'];
-
 /**
  * The gateway answered with an authorization that another order already has: not this order's answer, whatever it
  * says. The fact becomes a contradiction, without the reference, which stays where it was recorded first.
@@ -81,7 +79,7 @@ function withoutReusedReference(
   { constraint }: RefusedByDatabase,
 ): FactOfOrder | undefined {
   const { fact } = refused;
-  if (constraint === undefined || !REFERENCE_KEYS.includes(constraint)) return undefined;
+  if (constraint !== 'attempts_gateway_reference_key') return undefined;
   if (fact.kind !== 'outcome' && fact.kind !== 'inquired') return undefined;
   const { outcome } = fact;
   if (!('reference' in outcome)) return undefined;

@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { findingsOf, type Finding } from '../../ports/examination.ts';
 import { run } from './connection.ts';
 import { fromDatabase } from './database-error.ts';
+import { UNFINISHED_ORDERS } from './rows.ts';
 
 interface Question {
   readonly check: string;
@@ -28,7 +29,7 @@ const QUESTIONS: readonly Question[] = [
     check: 'orders.in-review',
     sql: `
       select count(*)::int as count, extract(epoch from now() - min(updated_at))::float8 as oldest_s
-      from cardauth.orders where status = 'review'`,
+      from ${UNFINISHED_ORDERS} o where status = 'review'`,
     nothing: 'no order is in review',
     some: (count, age) => `${count} order(s) are in review, the first since ${age}`,
     remedy: 'compare `cardauth orders show ID` with the gateway',
@@ -37,8 +38,8 @@ const QUESTIONS: readonly Question[] = [
     check: 'orders.unannounced',
     sql: `
       select count(*)::int as count, extract(epoch from now() - min(decided_at))::float8 as oldest_s
-      from cardauth.orders
-      where notified_at is null and status in ('ready-to-ship', 'denied') and decided_at < now() - interval '5 minutes'`,
+      from ${UNFINISHED_ORDERS} o
+      where status in ('ready-to-ship', 'denied') and decided_at < now() - interval '5 minutes'`,
     nothing: 'every order that was decided is announced',
     some: (count, age) => `${count} order(s) are decided and not announced, the first since ${age}`,
     remedy: 'is the notification exchange there, with a queue bound to it?',

@@ -40,8 +40,8 @@ const ROLE = `
 
 /** Tables that only ever grow; their triggers refuse the rest, and so should the grants. */
 const APPEND_ONLY = ['audit_log', 'order_events'];
-/** Written by migrations alone. */
-const READ_ONLY = ['schema_migrations'];
+/** Written by migrations or triggers alone. */
+const READ_ONLY = ['schema_migrations', 'unfinished_orders'];
 /** What a worker cannot do without, whatever else there is. */
 const WRITTEN_BY_WORKERS = ['attempts', 'order_events', 'orders'];
 

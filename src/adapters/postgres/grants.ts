@@ -17,6 +17,8 @@ export const TABLE_RIGHTS: Readonly<Record<string, { readonly worker: string; re
   {
     schema_migrations: { worker: 'select', operator: 'select' },
     orders: { worker: 'select, insert, update', operator: 'select, insert, update' },
+    // Written by triggers, as their owner.
+    unfinished_orders: { worker: 'select', operator: 'select' },
     attempts: { worker: 'select, insert, update', operator: 'select, insert, update' },
     order_events: { worker: 'insert', operator: 'select, insert' },
     parked_orders: { worker: 'select, insert, update', operator: 'select, insert, update' },

@@ -12,7 +12,15 @@ import type {
   Parking,
 } from '../../ports/order-history.ts';
 import { Database } from './connection.ts';
-import { asMs, ATTEMPT_COLUMNS, ORDER_COLUMNS, storedAttempt, storedOrder, wholeMs } from './rows.ts';
+import {
+  asMs,
+  ATTEMPT_COLUMNS,
+  ORDER_COLUMNS,
+  storedAttempt,
+  storedOrder,
+  UNFINISHED_ORDERS,
+  wholeMs,
+} from './rows.ts';
 import type { AttemptRow, OrderRow } from './rows.ts';
 import { livingWorkers } from './worker-session.ts';
 
@@ -234,8 +242,7 @@ async function countsByStatus(database: Database): Promise<Record<OrderStatus, n
 const COUNT_DECIDED_UNNOTIFIED = {
   name: 'count decided orders that are not notified',
   text: `
-    select count(*)::float8 as count from cardauth.orders
-    where status in ('ready-to-ship', 'denied') and notified_at is null`,
+    select count(*)::float8 as count from ${UNFINISHED_ORDERS} o where status in ('ready-to-ship', 'denied')`,
 };
 
 async function countDecidedUnnotified(database: Database): Promise<number> {

@@ -4,7 +4,14 @@ import type { OrderStatus } from '../../domain/order-states.ts';
 import type { Log } from '../../ports/log.ts';
 import type { FoundOrder, OrderFilter, OrderPage, OrderSearch } from '../../ports/order-search.ts';
 import { Database, type Statement } from './connection.ts';
-import { asMs, ATTEMPT_COLUMNS, ORDER_COLUMNS, storedAttempt, storedOrder } from './rows.ts';
+import {
+  asMs,
+  ATTEMPT_COLUMNS,
+  ORDER_COLUMNS,
+  storedAttempt,
+  storedOrder,
+  UNFINISHED_ORDERS,
+} from './rows.ts';
 import type { AttemptRow, OrderRow } from './rows.ts';
 import { livingWorkers } from './worker-session.ts';
 
@@ -76,6 +83,7 @@ export function searchStatement(filter: OrderFilter): {
   const values: unknown[] = [];
   const value = (one: unknown): string => `$${values.push(one)}`;
   const conditions = conditionsOf(filter, value);
+  const orders = isOfUnfinished(filter) ? UNFINISHED_ORDERS : 'cardauth.orders';
   const direction = filter.newestFirst ? 'desc' : 'asc';
   const text = `
     select o.order_id, ${ORDER_COLUMNS}, ${asMs('o.updated_at')},
@@ -89,7 +97,7 @@ export function searchStatement(filter: OrderFilter): {
         ) row
       ) end as earlier_rows
     from (
-      select * from cardauth.orders o
+      select * from ${orders} o
       ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`}
       order by o.created_at ${direction}, o.order_id ${direction} limit ${value(filter.limit + 1)}::int
     ) o
@@ -107,10 +115,7 @@ function conditionsOf(filter: OrderFilter, value: (one: unknown) => string): str
   const { statuses, reason, reference, cardLast4, customerId, after } = filter;
   const conditions: string[] = [];
   if (statuses.length > 0) conditions.push(`o.status = any (${value(statuses)}::text[])`);
-  // Only decided orders are announced (a constraint): said here, the small index answers.
   if (filter.isUnannounced) conditions.push(`o.status in ('ready-to-ship', 'denied')`);
-  if (filter.isUnannounced || (statuses.length > 0 && statuses.every(isUndecided)))
-    conditions.push('o.notified_at is null');
   if (reason !== undefined) conditions.push(`o.status_reason = ${value(reason)}`);
   if (customerId !== undefined) conditions.push(`o.customer_id = ${value(customerId)}`);
   if (cardLast4 !== undefined) conditions.push(`o.card_last4 = ${value(cardLast4)}`);
@@ -126,14 +131,18 @@ function conditionsOf(filter: OrderFilter, value: (one: unknown) => string): str
   return conditions;
 }
 
+/** Only decided orders are announced (orders_only_decisions_are_notified). */
+function isOfUnfinished({ isUnannounced, statuses }: OrderFilter): boolean {
+  return isUnannounced || (statuses.length > 0 && statuses.every(isUndecided));
+}
+
 function isUndecided(status: OrderStatus): boolean {
   return status !== 'ready-to-ship' && status !== 'denied';
 }
 
 function hasReference(reference: string): string {
   return `o.order_id in (
-        select order_id from cardauth.orders where gateway_reference = ${reference}
-        union all select order_id from cardauth.attempts where gateway_reference = ${reference}
+        select order_id from cardauth.attempts where gateway_reference = ${reference}
         union all select order_id from cardauth.attempts where void_reference = ${reference}
       )`;
 }

@@ -29,6 +29,14 @@ export const ORDER_COLUMNS = `
   ${asMs('o.decided_at')}, ${asMs('o.notified_at')}, ${asMs('o.retry_at')}, ${asMs('o.retry_until')}, o.version,
   ${ATTEMPT_COLUMNS}`;
 
+/**
+ * Stands for `cardauth.orders` where only orders are asked for that have no decision or no announcement: few beside the
+ * others, and listed by (created_at, order_id).
+ */
+export const UNFINISHED_ORDERS = `(
+      select * from cardauth.unfinished_orders join cardauth.orders using (created_at, order_id)
+    )`;
+
 /** Reads a timestamptz as milliseconds, under its own name with `_ms` added. */
 export function asMs(column: string): string {
   const name = column.slice(column.lastIndexOf('.') + 1);
