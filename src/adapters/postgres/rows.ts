@@ -180,7 +180,8 @@ export function asTime(column: string): string {
 export function factRow(decided: DecidedFact): object {
   const { orderId, before, fact, decision, command } = decided;
   const { order: after, alarm } = decision;
-  const attempt = after?.attempt;
+  // One that did not change is not written: its columns would only have to be read again.
+  const attempt = after?.attempt === before?.attempt ? undefined : after?.attempt;
   const row = {
     order_id: orderId,
     changed: after !== before,
@@ -201,8 +202,8 @@ export function factRow(decided: DecidedFact): object {
     retry_at: after?.retryAtMs,
     retry_until: after?.retryUntilMs,
     version: after?.version,
-    attempt_changed: attempt !== undefined && attempt !== before?.attempt,
-    attempt_reference: referenceOfAttempt(fact, before, after),
+    attempt_changed: attempt !== undefined,
+    attempt_reference: attempt && referenceOfAttempt(fact, before, after),
     idempotency_key: attempt?.idempotencyKey,
     claim: attempt?.claim,
     owner: attempt?.owner,
@@ -215,9 +216,9 @@ export function factRow(decided: DecidedFact): object {
     resolve_due_at: attempt?.resolveDueMs,
     void_reference: attempt?.voiding?.reference,
     void_state: attempt?.voiding?.state,
-    void_tries: attempt?.voiding?.tries ?? 0,
+    void_tries: attempt && (attempt.voiding?.tries ?? 0),
     fact: fact.kind,
-    fact_claim: fact.kind === 'outcome' ? fact.claim : attempt?.claim,
+    fact_claim: fact.kind === 'outcome' ? fact.claim : after?.attempt?.claim,
     status_before: before?.status,
     worker: decided.worker,
     outcome: outcomeOfFact(fact),
