@@ -1,6 +1,7 @@
 -- An order is written three times: claimed, decided, announced. Each write that changes an indexed column costs every
 -- index of the table an entry, so what changes is indexed no more: both updates stay within the row's page (HOT), which
--- has room for two rows of each order. Measured: a third less of the database's time and write-ahead log an order.
+-- has room for two rows of each order. An order costs a quarter less of the database's time for it, and 3.3 KB of
+-- write-ahead log instead of 4.6.
 --
 -- Unfinished orders (without a decision, or decided and not announced) were four partial indexes that every write had to
 -- keep; now they are a list, kept by the database itself, whoever writes: one entry when an order comes, gone when it is
