@@ -41,7 +41,13 @@ async function bench(options: BenchOptions): Promise<void> {
     throw new Error('AMQP_URL and DATABASE_URL are not set: start the bench with npm run bench');
   const folder = options.keep ?? mkdtempSync(join(tmpdir(), 'cardauth-bench-'));
   mkdirSync(folder, { recursive: true });
-  const stage = await setUpStage({ amqpUrl, databaseUrl, folder, profiled: options.profile });
+  const stage = await setUpStage({
+    amqpUrl,
+    databaseUrl,
+    flushMs: options.flushMs,
+    folder,
+    profiled: options.profile,
+  });
   strikeOnSignal(stage);
   try {
     const figures = await measure(stage, options, show);

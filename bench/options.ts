@@ -18,6 +18,7 @@ export const USAGE = `usage: npm run bench -- [--orders N] [--rounds R] [--only 
   --rounds R      how often each contestant has its turn: 5 by default
   --only NAMES    contestants, comma-separated: ${CONTESTANT_NAMES.join(', ')}; all by default
   --series NAMES  what else is measured: ${SERIES_NAMES.join(', ')}, or none; all by default
+  --flush-ms MS   each flush of the database's log takes so much longer: as on a slower disk or a network volume. 0 by default
   --keep FOLDER   keep the logs of all processes there
   --profile NAME  with --keep: the processes of this contestant leave CPU profiles there, too
   --json          print the result as one JSON object
@@ -30,6 +31,7 @@ export interface BenchOptions {
   readonly rounds: number;
   readonly only: readonly ContestantName[];
   readonly series: readonly SeriesName[];
+  readonly flushMs: number;
   readonly keep: string | undefined;
   readonly profile: ContestantName | undefined;
   readonly json: boolean;
@@ -44,6 +46,7 @@ export function optionsOf(args: readonly string[]): BenchOptions {
       rounds: { type: 'string', default: '5' },
       only: { type: 'string', default: CONTESTANT_NAMES.join(',') },
       series: { type: 'string', default: SERIES_NAMES.join(',') },
+      'flush-ms': { type: 'string', default: '0' },
       keep: { type: 'string' },
       profile: { type: 'string' },
       json: { type: 'boolean', default: false },
@@ -54,6 +57,7 @@ export function optionsOf(args: readonly string[]): BenchOptions {
     rounds: wholeNumber('--rounds', values.rounds, 0, 100),
     only: namesOf('--only', values.only, CONTESTANT_NAMES),
     series: values.series === 'none' ? [] : namesOf('--series', values.series, SERIES_NAMES),
+    flushMs: millisecondsOf('--flush-ms', values['flush-ms']),
     keep: values.keep,
     profile: profileOf(values.profile, values.keep),
     json: values.json,
@@ -72,6 +76,16 @@ function namesOf<Name extends string>(option: string, text: string, known: reado
     if (name === undefined) throw new RangeError(`${option} ${word}: there is only ${known.join(', ')}`);
     return name;
   });
+}
+
+/** As far as PostgreSQL's commit_delay goes. */
+const LONGEST_FLUSH_MS = 100;
+
+function millisecondsOf(option: string, text: string): number {
+  const ms = /^\d{1,3}(\.\d{1,3})?$/.test(text) ? Number(text) : NaN;
+  if (!(ms <= LONGEST_FLUSH_MS))
+    throw new RangeError(`${option} ${text}: expected milliseconds from 0 to ${LONGEST_FLUSH_MS}`);
+  return ms;
 }
 
 function wholeNumber(option: string, text: string, least: number, most: number): number {

@@ -18,15 +18,22 @@ export interface MachineFacts {
   /** Of PostgreSQL: what a commit waits for. */
   readonly fsync: string;
   readonly synchronousCommit: string;
+  /** Of the contestants' databases: what each flush of the log takes longer than this disk does. */
+  readonly flushMs: number;
   /** Small writes a second that reach the disk one after the other, in the folder for temporary files. */
   readonly fdatasyncsPerSecond: number;
 }
 
 export async function machineFacts(stage: Stage): Promise<MachineFacts> {
-  const [settings] = await query<{ version: string; fsync: string; synchronous_commit: string }>(
-    stage.databases.url,
+  const [settings] = await query<{
+    version: string;
+    fsync: string;
+    synchronous_commit: string;
+    commit_delay: number;
+  }>(
+    stage.templates.cardauth,
     `select current_setting('server_version') as version, current_setting('fsync') as fsync,
-       current_setting('synchronous_commit') as synchronous_commit`,
+       current_setting('synchronous_commit') as synchronous_commit, current_setting('commit_delay')::int as commit_delay`,
   );
   return {
     commit: commitOf(),
@@ -39,6 +46,7 @@ export async function machineFacts(stage: Stage): Promise<MachineFacts> {
     postgresql: settings?.version ?? 'unknown',
     fsync: settings?.fsync ?? 'unknown',
     synchronousCommit: settings?.synchronous_commit ?? 'unknown',
+    flushMs: (settings?.commit_delay ?? 0) / 1000,
     fdatasyncsPerSecond: fdatasyncsPerSecond(stage.folder),
   };
 }

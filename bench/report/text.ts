@@ -26,8 +26,12 @@ function machineText({ machine }: Figures): string {
   return [
     `commit ${machine.commit}; ${cores} cores (${cpu}), ${memoryGb.toFixed(0)} GB, Linux ${kernel}; Node ${node},`,
     `RabbitMQ ${rabbitmq}, PostgreSQL ${postgresql} (fsync ${fsync}, synchronous_commit ${synchronousCommit});`,
-    `${machine.fdatasyncsPerSecond.toFixed(0)} fdatasyncs/s`,
+    `${machine.fdatasyncsPerSecond.toFixed(0)} fdatasyncs/s${flushText(machine)}`,
   ].join('\n');
+}
+
+function flushText({ flushMs }: Figures['machine']): string {
+  return flushMs === 0 ? '' : `, and each flush of the database's log ${flushMs} ms longer`;
 }
 
 function contestTable({ contest }: Figures): string | undefined {

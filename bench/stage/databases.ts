@@ -12,7 +12,8 @@ export interface Databases {
   dropAll(): Promise<void>;
 }
 
-export function databasesOn(url: string): Databases {
+/** `flushMs`: what each flush of the log takes longer; the server pauses for it as it would for a disk, with its log locked. */
+export function databasesOn(url: string, flushMs = 0): Databases {
   const made = new Set<string>();
   const nameOf = (of: string): string => new URL(of).pathname.slice(1);
   const drop = async (old: string): Promise<void> => {
@@ -27,6 +28,11 @@ export function databasesOn(url: string): Databases {
       const copy = template === undefined ? '' : ` template ${nameOf(template)}`;
       await query(url, `create database ${nameOf(own.href)}${copy}`);
       made.add(own.href);
+      if (flushMs > 0) {
+        const settings = { commit_delay: Math.round(flushMs * 1000), commit_siblings: 0 };
+        for (const [name, value] of Object.entries(settings))
+          await query(url, `alter database ${nameOf(own.href)} set ${name} = ${value}`);
+      }
       return own.href;
     },
     drop,

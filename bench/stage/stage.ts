@@ -34,12 +34,14 @@ export interface StageOptions {
   readonly databaseUrl: string;
   /** For logs, and profiles. */
   readonly folder: string;
+  /** What each flush of the database's log takes longer. */
+  readonly flushMs: number;
   /** Processes of this name leave CPU profiles behind. */
   readonly profiled: string | undefined;
 }
 
 export async function setUpStage(options: StageOptions): Promise<Stage> {
-  const { amqpUrl, databaseUrl, folder, profiled } = options;
+  const { amqpUrl, databaseUrl, flushMs, folder, profiled } = options;
   const keeper = startKeeper();
   let spawned = 0;
   const spawn: Stage['spawn'] = async (name, args, env = {}) => {
@@ -49,7 +51,7 @@ export async function setUpStage(options: StageOptions): Promise<Stage> {
     return { ...child, logFile };
   };
   const broker = await openBroker(amqpUrl, `cardauth-bench-${randomBytes(4).toString('hex')}`);
-  const databases = databasesOn(databaseUrl);
+  const databases = databasesOn(databaseUrl, flushMs);
   return {
     broker,
     databases,
