@@ -53,6 +53,9 @@ begin
 end
 $$;
 
+-- Else whoever may make a table could hang a trigger with one of these on it, and write the list by that.
+revoke execute on function cardauth.list_unfinished(), cardauth.unlist_finished(), cardauth.list_anew() from public;
+
 create trigger orders_unfinished_are_listed after insert on cardauth.orders
   referencing new table as written
   for each statement execute function cardauth.list_unfinished();

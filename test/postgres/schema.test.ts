@@ -151,6 +151,18 @@ describe('the schema', () => {
       });
     }
 
+    it('and nobody else may, by a trigger on a table of his own', async () => {
+      const { rows } = await client.query<{ name: string; is_open: boolean }>(
+        `select p.proname::text as name, has_function_privilege('public', p.oid, 'execute') as is_open
+         from pg_proc p where p.pronamespace = 'cardauth'::regnamespace and p.prosecdef order by 1`,
+      );
+      const names = ['list_anew', 'list_unfinished', 'unlist_finished'];
+      assert.deepEqual(
+        rows,
+        names.map((name) => ({ name, is_open: false })),
+      );
+    });
+
     it('many in one statement', async () => {
       const ids = [await insertOrder(denied), await insertOrder(denied), await insertOrder({})];
       await client.query(

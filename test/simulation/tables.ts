@@ -203,9 +203,10 @@ export class Tables {
   }
 
   #checkReference(fact: FactRow): void {
-    const owner = this.#ofReference.get(String(fact['attempt_reference']));
-    const isOthers = owner !== undefined && owner !== `${fact.order_id} ${String(fact['generation'])}`;
-    if (isOthers) throw new RefusedByDatabase('23505', 'attempts_gateway_reference_key');
+    const reference = textOf(fact['attempt_reference']);
+    const owner = reference === null ? undefined : this.#ofReference.get(reference);
+    if (owner !== undefined && owner !== `${fact.order_id} ${String(fact['generation'])}`)
+      throw new RefusedByDatabase('23505', 'attempts_gateway_reference_key');
   }
 
   #writeOrder(fact: FactRow): void {
